@@ -15,12 +15,12 @@ unexport PYTHONDONTWRITEBYTECODE
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
+.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
 
-test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
+test: .venv/.ready browser proxies ## run every test but the slow ones (ARGS="-k name" picks some)
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
 browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
@@ -30,6 +30,14 @@ browser: ## install Chromium and Node, if possible: without them tests of the an
 		{ apt-get install -qq -y chromium nodejs > /dev/null 2>&1 || { apt-get update -qq && \
 		apt-get install -qq -y chromium nodejs; } > /dev/null 2>&1; } || \
 		echo "no Chromium here (apt-get install chromium nodejs): tests of the answer page are skipped"
+
+proxies: ## unpack nginx and Caddy into build/proxies, if possible: without them tests of deploy/ are skipped
+	@for name in nginx caddy; do \
+		command -v $$name > /dev/null || [ -x /usr/sbin/$$name ] || ls build/proxies/usr/*bin/$$name > /dev/null 2>&1 || { \
+		mkdir -p build/proxies && cd build/proxies && \
+		{ apt-get download -qq $$name > /dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && apt-get update -qq > /dev/null 2>&1 && \
+		apt-get download -qq $$name > /dev/null 2>&1; }; } && dpkg -x $${name}_*.deb . && cd ../.. || \
+		echo "no $$name here (apt-get install $$name): its tests are skipped"; }; done
 
 test-fast: .venv/.ready ## run the tests for the inner loop, in under a minute (no servers, no heavy statistics)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not heavy" $(ARGS)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from jrr.console.lockout import FIRST, FREE, Lockout
 from jrr.console.sessions import IDLE, LONGEST, MOST, Sessions
 from jrr.dealing.kinds import Nobody
 from jrr.research.processes import running
@@ -124,18 +123,6 @@ def test_sessions_end_by_silence_and_by_age() -> None:
     assert sum(sessions.find(one) is not None for one in names) == MOST
 
 
-def test_guessing_is_made_to_wait_longer_and_longer() -> None:
-    now = [0.0]
-    lockout = Lockout(lambda: now[0])
-    waits = [lockout.failed("1.2.3.4") for _ in range(FREE + 2)]
-    assert waits == [0.0] * (FREE - 1) + [FIRST, 2 * FIRST, 4 * FIRST]
-    assert lockout.wait("5.6.7.8") == 0.0  # others are not kept out
-    now[0] += 4 * FIRST
-    assert lockout.wait("1.2.3.4") == 0.0
-    lockout.succeeded("1.2.3.4")
-    assert lockout.failed("1.2.3.4") == 0.0
-
-
 def test_another_collectors_surveys_and_wrong_tokens(
     servers: Servers, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -157,7 +144,6 @@ def test_another_collectors_surveys_and_wrong_tokens(
         stolen = Visitor(collector.url, servers.visitor().cookies)  # of the other server
         assert stolen.request("GET", "/console/").status == 303
         visitor = Visitor(collector.url)
-        statuses = [visitor.sign_in(f"guess {at}").status for at in range(FREE + 1)]
-        assert statuses == [403] * (FREE - 1) + [429, 429]
-        assert visitor.sign_in(collector.token).status == 429
+        assert [visitor.sign_in(f"guess {at}").status for at in range(30)] == [403] * 30
+        assert visitor.sign_in(collector.token).status == 200  # guessing keeps nobody out
         assert collector.admin.get("/healthz") == {"status": "ok"}  # programs go on

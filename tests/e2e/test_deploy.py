@@ -1,7 +1,6 @@
 """What lies in deploy/ is tried: proxies run with it, units and settings are checked."""
 
 import http.client
-import re
 import shutil
 import socket
 import ssl
@@ -23,15 +22,18 @@ from jrr.survey.survey import Survey
 from tests.e2e import path_of, upload_body
 from tests.e2e.test_processes import _certificate, alone, installed
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
 ROLES = ("dealer", "collector")
 PORTS = {"dealer": "8000", "collector": "8001"}
 
 
 def needs(program: str) -> str:
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/bin")
+    unpacked = ROOT / "build" / "proxies" / "usr"  # make proxies
+    places = f"/usr/sbin:/usr/bin:{unpacked / 'sbin'}:{unpacked / 'bin'}"
+    found = shutil.which(program) or shutil.which(program, path=places)
     if found is None:
-        pytest.skip(f"{program} is not installed (apt-get install {program})")
+        pytest.skip(f"{program} is not installed (make proxies, or apt-get install {program})")
     return found
 
 
@@ -183,9 +185,12 @@ def test_settings_of_compose_files_are_accepted(role: str, tmp_path: Path) -> No
     other = ROLES[1 - ROLES.index(role)]
     assert other not in document["services"]  # two organisations, two files
     environment = {
-        name: re.sub(r"\$\{[^}]*\}", 64 * "0", str(value)).replace("/var/lib", str(tmp_path))
+        name: str(value).replace("/var/lib", str(tmp_path)).replace("/run/secrets", str(tmp_path))
         for name, value in service["environment"].items()
     }
+    (secret,) = service["secrets"]
+    assert document["secrets"][secret]["file"] == f"{role}.tokens"
+    (tmp_path / secret).write_text(64 * "0")
     command = service["command"]
     assert command[0] == role
     settings = load(role, None, environment, host=command[command.index("--host") + 1])

@@ -11,8 +11,9 @@ from jrr.servers.common.tokens import new_token
 TOKEN = new_token()
 
 
-def ask(app: FastAPI, method: str, path: str, body: bytes = b"") -> tuple[int, Any]:
-    """One request, without a socket."""
+def ask(app: FastAPI, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, Any]:
+    """One request, without a socket; a body that is no JSON is given as it is."""
+    sent_headers = {"authorization": f"Bearer {TOKEN}"} | headers
     path, _, query = path.partition("?")
     scope = {
         "type": "http",
@@ -22,7 +23,10 @@ def ask(app: FastAPI, method: str, path: str, body: bytes = b"") -> tuple[int, A
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode(),
-        "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+        "headers": [
+            (name.replace("_", "-").encode(), value.encode())
+            for name, value in sent_headers.items()
+        ],
         "scheme": "http",
         "server": ("test", 80),
         "client": ("test", 1),
@@ -37,4 +41,6 @@ def ask(app: FastAPI, method: str, path: str, body: bytes = b"") -> tuple[int, A
 
     asyncio.run(app(scope, receive, send))
     data = b"".join(message.get("body", b"") for message in sent)
-    return sent[0]["status"], json.loads(data)
+    kinds = dict(sent[0]["headers"])
+    is_json = b"json" in kinds.get(b"content-type", b"")
+    return sent[0]["status"], json.loads(data) if is_json else data

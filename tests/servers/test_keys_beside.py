@@ -62,6 +62,21 @@ def test_a_database_from_an_older_backup_deals_nothing(
     assert "4 were given away" in caplog.text
 
 
+def test_a_lost_count_of_seats_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    engine, made, jobs = dealing(tmp_path)
+    with engine.begin() as connection:
+        give(connection, jobs, made, 0)
+    (tmp_path / "keys" / f"{made.hash}.seats").unlink()
+    restored = DealerJobs(KeyFiles(tmp_path / "keys"))
+    with (
+        engine.begin() as connection,
+        caplog.at_level(logging.ERROR),
+        pytest.raises(Problem, match="cannot open its deck"),
+    ):
+        restored.cards(connection, Visitor(made.hash, bytes([9]) * 32))
+    assert "that counts them is missing" in caplog.text
+
+
 def test_a_restart_without_a_loss_goes_on(tmp_path: Path) -> None:
     engine, made, jobs = dealing(tmp_path)
     with engine.begin() as connection:

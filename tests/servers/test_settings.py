@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,21 @@ from jrr.servers.common.certificates import check_pair, make_certificate
 from jrr.servers.common.database import SCHEMA, connect, prepare
 from jrr.servers.common.settings import PORTS, Settings, load
 from jrr.servers.common.store import SurveyStore
+from jrr.servers.common.tokens import read_tokens
 from jrr.servers.dealer.store import DealerStore
 from jrr.servers.party.store import PartyStore
 
 HASH = "0" * 64
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files that tests write are for their owner alone, as files of settings must be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
 ROLES = ("dealer", "collector")
 
 
@@ -97,7 +109,7 @@ def test_environments_that_are_refused(environment: dict[str, str], words: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour = 1", "origins, port, tls_certificate, tls_key, got colour"),
+        ("colour = 1", "origins, port, public_address, tls_certificate, tls_key, got colour"),
         ("[server]\nport = 1", "got server"),
         ("port = '1'", "port must be a number"),
         ("port = true", "port must be"),
@@ -120,7 +132,7 @@ def test_files_that_are_refused(text: str, words: str, tmp_path: Path) -> None:
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     config = tmp_path / "server.toml"
     config.write_bytes(b"\xff\xfe\0")
-    with pytest.raises(JrrError, match="TOML"):
+    with pytest.raises(JrrError, match="UTF-8"):
         load("collector", config, given())
 
 
@@ -304,3 +316,37 @@ def test_a_certificate_and_its_own_key(tmp_path: Path) -> None:
     for directory in (".", "", tmp_path):
         with pytest.raises(JrrError, match="no directory"):
             make_certificate(directory)
+
+
+def test_a_config_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "collector.toml"
+    config.write_text('database = "postgresql://u:password@db/x"\n')
+    config.chmod(0o644)
+    with pytest.raises(JrrError, match=r"config must not be open to others \(chmod o= "):
+        load("collector", config, given())
+    config.chmod(0o640)  # root's, for the group of the server
+    assert load("collector", config, {"JRR_COLLECTOR_ADMIN_TOKEN_SHA256": HASH}).port == 8001
+
+
+def test_tokens_from_a_file(tmp_path: Path) -> None:
+    """Read again on SIGHUP, in containers too, where variables cannot change."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"alice={HASH}\nbob={HASH[:-1]}1@2027-01-31\n")
+    environment = {
+        "JRR_COLLECTOR_DATABASE": "sqlite:///x.db",
+        "JRR_COLLECTOR_ADMIN_TOKEN_FILE": str(tokens),
+    }
+    found = read_tokens(load("collector", None, environment).admin_token_sha256)
+    assert [one.name for one in found] == ["alice", "bob"]
+    with pytest.raises(JrrError, match="must not both be given"):
+        load("collector", None, environment | given())
+    tokens.unlink()
+    with pytest.raises(JrrError, match="admin_token_file must be readable"):
+        load("collector", None, environment)
+
+
+@pytest.mark.parametrize("address", ["collector.example", "https://", "https://a/b", "ftp://a"])
+def test_a_public_address_is_scheme_and_host(address: str) -> None:
+    with pytest.raises(JrrError, match="public_address must be scheme and host alone"):
+        load("collector", None, given(PUBLIC_ADDRESS=address))
+    assert load("collector", None, given(PUBLIC_ADDRESS="https://a:8443")).role == "collector"

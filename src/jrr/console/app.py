@@ -47,9 +47,18 @@ def add_console(app: Any, settings: Settings, engine: Engine) -> None:
 
     async def pages(scope: Any, receive: Any, send: Any) -> None:
         console.sender.note_loop()
-        await inner(scope, receive, send)
+        await inner(as_seen_outside(scope, settings.public_address), receive, send)
 
     app.mount(START, with_headers()(pages))
+
+
+def as_seen_outside(scope: Any, address: str) -> Any:
+    """A request with the address that the browser asked for, where a proxy stands between."""
+    if not address:
+        return scope
+    scheme, _, host = address.partition("://")
+    headers = [header for header in scope["headers"] if header[0] != b"host"]
+    return {**scope, "scheme": scheme, "headers": [*headers, (b"host", host.encode())]}
 
 
 def _routes(console: Console) -> list[BaseRoute]:

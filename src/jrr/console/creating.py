@@ -105,7 +105,7 @@ def _create(request: PageRequest) -> Response:
     except ArgumentError as error:
         return _shown(request, draft, given, str(error), 422)
     try:
-        operator_of(request.console, survey).install()
+        operator_of(request.console, survey, request.session, deals=False).install()
     except ProtocolError as error:  # such as a wave that these people have had
         return _shown(request, draft, given, in_words(error), 422)
     drop_draft(request.console.engine, draft.name)

@@ -49,7 +49,7 @@ def _report(request: PageRequest) -> Response:
 
 def _file(request: PageRequest) -> Response:
     survey, file = survey_of(request), request.path("file")
-    operator = operator_of(request.console, survey)
+    operator = operator_of(request.console, survey, request.session, deals=False)
     start = survey.hash[:8]
     name = f"{start}-{file}"
     if file == "document.json":

@@ -79,7 +79,7 @@ def routes(console: Console) -> list[Route]:
     def closing_request(request: PageRequest) -> Response:
         """For a dealer's operator: which cards came back, by serial numbers."""
         survey, number = survey_of(request), _number_of_dealer(request)
-        operator = operator_of(console, survey)
+        operator = operator_of(console, survey, request.session, deals=False)
         path = f"{operator.path}/closing/request?dealer={number}"
         body = json.dumps(operator.at_collector().get(path))
         return download(body, f"request-{survey.hash[:8]}-{number}.json", "application/json")

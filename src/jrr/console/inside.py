@@ -5,10 +5,12 @@ So the console shows and does exactly what an operator's program would be shown 
 
 import asyncio
 import contextlib
+import copy
 from typing import Any
 from urllib.parse import urlsplit
 
 from jrr.protocol.steps import Reply
+from jrr.servers.common.audit import ON_BEHALF
 
 PATIENCE = 600.0  # seconds, as for operators' programs
 
@@ -23,6 +25,12 @@ class InsideSender:
             (b"content-type", b"application/json"),
         ]
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def on_behalf_of(self, operator: str) -> "InsideSender":
+        """The same for requests of one operator, whose name the audit log has."""
+        named = copy.copy(self)
+        named._headers = [*self._headers, (ON_BEHALF.encode(), operator.encode())]
+        return named
 
     def note_loop(self) -> None:
         """The event loop that the application runs in is this one; known at the first request."""

@@ -1,4 +1,4 @@
-"""Counts that follow what happens, by server-sent events: counted once for all open pages."""
+"""Counts that follow what happens, by server-sent events: counted once for pages that are alike."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from jrr.console.counts import Counts, counts_of
 from jrr.console.pages import Console, cookie_name
 from jrr.console.sessions import Session
-from jrr.console.snapshots import Snapshots, facts_of, snapshots_of
+from jrr.console.snapshots import Key, Snapshots, facts_of, snapshot_key, snapshots_of
 from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import JrrError
 from jrr.servers.common.problems import Problem
@@ -30,6 +30,7 @@ BEAT = 15.0  # seconds after which something is said in any case, so that who ha
 @dataclass
 class _Topic:
     survey: Survey
+    key: Key
     sessions: dict[int, Session] = field(default_factory=dict)  # of pages that listen
     words: str = ""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,16 +38,17 @@ class _Topic:
 
 
 class Live:
-    """What is told to the pages that are open, by survey."""
+    """What is told to the pages that are open, by survey and by dealers' tokens."""
 
     def __init__(self, console: Console, snapshots: Snapshots) -> None:
         self._console, self._snapshots = console, snapshots
-        self._topics: dict[str, _Topic] = {}
-        self._counting: set[str] = set()
+        self._topics: dict[Key, _Topic] = {}
+        self._counting: set[Key] = set()
 
     async def listen(self, survey: Survey, session: Session, name: str) -> AsyncIterator[bytes]:
         """Events for one page, until its session ends."""
-        topic = self._topics.setdefault(survey.hash, _Topic(survey))
+        key = snapshot_key(survey, session)
+        topic = self._topics.setdefault(key, _Topic(survey, key))
         number = next(_NUMBERS)
         topic.sessions[number] = session
         if topic.task is None:
@@ -81,14 +83,14 @@ class Live:
                 await asyncio.sleep(EVERY)
         finally:
             topic.task = None
-            self._topics.pop(topic.survey.hash, None)
+            self._topics.pop(topic.key, None)
 
     async def _count(self, topic: _Topic) -> None:
         counts = await run_in_threadpool(read, self._console, counts_of, topic.survey)
         self._say(topic, counts)
 
     def _say(self, topic: _Topic, counts: Counts) -> None:
-        latest = self._snapshots.latest(topic.survey)
+        latest = self._snapshots.latest(topic.survey, next(iter(topic.sessions.values()), None))
         words = json.dumps(facts_of(topic.survey, counts, latest))
         if words != topic.words:
             topic.words = words
@@ -97,19 +99,19 @@ class Live:
 
     async def _count_all(self, topic: _Topic) -> None:
         """Count everything, beside the quick counts, when it is time."""
-        survey, name = topic.survey, topic.survey.hash
-        session = next((one for one in topic.sessions.values() if one.dealer_tokens), None)
+        survey, key = topic.survey, topic.key
+        session = next(iter(topic.sessions.values()), None)
         due = await run_in_threadpool(self._snapshots.is_due, survey, session)
-        if not due or name in self._counting:
+        if not due or key in self._counting:
             return
-        self._counting.add(name)
+        self._counting.add(key)
 
         async def act() -> None:
             try:
                 with contextlib.suppress(JrrError, Problem):
                     await run_in_threadpool(self._snapshots.take, survey, session)
             finally:
-                self._counting.discard(name)
+                self._counting.discard(key)
 
         self._acts = asyncio.create_task(act())
 
@@ -129,6 +131,10 @@ def routes(console: Console) -> list[Route]:
             )
         except Problem:
             return Response(status_code=204)
-        return StreamingResponse(live.listen(survey, session, name), media_type="text/event-stream")
+        return StreamingResponse(
+            live.listen(survey, session, name),
+            media_type="text/event-stream",
+            headers={"x-accel-buffering": "no"},  # nginx passes each event on at once
+        )
 
     return [Route(f"{PATH}/events", events)]

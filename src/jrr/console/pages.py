@@ -18,7 +18,6 @@ from starlette.routing import Route
 
 from jrr import __version__
 from jrr.console.inside import InsideSender
-from jrr.console.lockout import Lockout
 from jrr.console.sessions import Session, Sessions
 from jrr.console.survey_texts import first_text, groupings, path_of
 from jrr.errors import JrrError, ProtocolError
@@ -96,7 +95,6 @@ class Console:
     sender: InsideSender
     sessions: Sessions
     guard: TokenGuard
-    lockout: Lockout = field(default_factory=Lockout)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     more: dict[str, Any] = field(default_factory=dict)  # what pages have for one another
 

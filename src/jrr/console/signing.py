@@ -34,21 +34,14 @@ def signing_routes(console: Console) -> list[Route]:
         is_ours = secrets.compare_digest(fields.raw("csrf").encode(), console.seal(nonce).encode())
         if not (nonce and is_ours and same_origin(request)):
             return _form(console, request, "Please try again: the form had expired.", 403)
-        address = request.client.host if request.client else ""
-        wait = console.lockout.wait(address)
-        if wait:
-            return _locked(console, request, wait)
         token = fields.get("token")
         holder = console.guard.holder(token_digest(token))
         if holder is None:
-            console.guard.too_many()  # counts and logs it, as of programs
-            wait = console.lockout.failed(address)
-            if wait:
-                return _locked(console, request, wait)
+            console.guard.note_wrong()
             return _form(console, request, "This is not the admin token of this server.", 403)
-        console.lockout.succeeded(address)
         console.sessions.end(request.cookies.get(cookie_name(request)))
         name, _ = console.sessions.begin(holder.digest, holder.name)
+        console.app.state.audit.note(holder.name, "sign-in")
         reply = RedirectResponse(f"{START}/", 303)
         is_https = request.url.scheme == "https"
         reply.set_cookie(
@@ -70,6 +63,7 @@ def signing_routes(console: Console) -> list[Route]:
             if not (same_origin(request) and session.accepts(fields.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
             console.sessions.end(name)
+            console.app.state.audit.note(session.operator, "sign-out")
         reply = RedirectResponse(f"{START}/sign-in", 303)
         is_https = request.url.scheme == "https"
         reply.delete_cookie(cookie_name(request), path="/" if is_https else START, secure=is_https)
@@ -100,12 +94,4 @@ def _form(console: Console, request: Request, words: str = "", status: int = 200
         path=START,
         max_age=60 * 60,
     )
-    return reply
-
-
-def _locked(console: Console, request: Request, wait: float) -> Response:
-    seconds = int(wait) + 1
-    words = f"Too many wrong tokens came from your address. Try again in {seconds} seconds."
-    reply = _form(console, request, words, 429)
-    reply.headers["retry-after"] = str(seconds)
     return reply

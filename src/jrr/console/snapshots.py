@@ -1,7 +1,8 @@
 """What takes longer the more reports there are, computed once for all pages.
 
 Of a survey one snapshot is taken at a time, and kept until more answers have come; taking them is
-at most a twentieth of the time, so that uploads do not wait.
+at most a twentieth of the time, so that uploads do not wait. What a dealer told one operator is
+shown to no other, who may have no token of that dealer: each has snapshots of their own.
 """
 
 import threading
@@ -46,8 +47,16 @@ class Snapshot:
 class _KeptSnapshot:
     latest: Snapshot | None = None
     at: float = 0.0  # when it ended
-    with_dealer: bool = False
     turn: threading.Lock = field(default_factory=threading.Lock)
+
+
+Key = tuple[str, tuple[str, ...]]  # of a survey, its hash and the dealers' tokens that were used
+
+
+def snapshot_key(survey: "Survey", session: "Session | None") -> Key:
+    """What pages must have in common to share a snapshot."""
+    tokens = {} if session is None else session.dealer_tokens
+    return survey.hash, tuple(tokens[at] for at in survey.dealing.addresses if at in tokens)
 
 
 def report_of(
@@ -62,18 +71,19 @@ class Snapshots:
 
     def __init__(self, console: "Console", clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
-        self._kept: dict[str, _KeptSnapshot] = {}
+        self._kept: dict[Key, _KeptSnapshot] = {}
 
-    def latest(self, survey: "Survey") -> Snapshot | None:
+    def latest(self, survey: "Survey", session: "Session | None" = None) -> Snapshot | None:
         """The last one, if there is any."""
-        kept = self._kept.get(survey.hash)
+        kept = self._kept.get(snapshot_key(survey, session))
         return None if kept is None else kept.latest
 
     def take(self, survey: "Survey", session: "Session | None" = None) -> Snapshot:
         """One of now, or of a moment ago."""
-        kept = self._kept.setdefault(survey.hash, _KeptSnapshot())
+        key = snapshot_key(survey, session)
+        kept = self._kept.setdefault(key, _KeptSnapshot())
         with kept.turn:
-            has_dealer = _has_dealer(survey, session)
+            has_dealer = bool(key[1])
             if kept.latest is not None and not self._is_due(survey, kept, has_dealer):
                 return kept.latest
             begun = self._clock()
@@ -81,24 +91,21 @@ class Snapshots:
             found = self._taken(survey, session if has_dealer else None)
             kept.at = self._clock()
             kept.latest = replace(found, seconds=kept.at - begun, number=number)
-            kept.with_dealer = has_dealer
             return kept.latest
 
     def is_due(self, survey: "Survey", session: "Session | None" = None) -> bool:
         """Whether another one would be taken now."""
-        kept = self._kept.get(survey.hash)
-        if kept is None or kept.latest is None:
-            return True
-        return self._is_due(survey, kept, _has_dealer(survey, session))
+        key = snapshot_key(survey, session)
+        kept = self._kept.get(key)
+        return kept is None or kept.latest is None or self._is_due(survey, kept, bool(key[1]))
 
     def forget(self, survey: "Survey") -> None:
         """Something was done to it: take another one at the next occasion."""
-        self._kept.pop(survey.hash, None)
+        for key in [key for key in list(self._kept) if key[0] == survey.hash]:
+            self._kept.pop(key, None)
 
     def _is_due(self, survey: "Survey", kept: _KeptSnapshot, has_dealer: bool) -> bool:
         assert kept.latest is not None  # asked before
-        if has_dealer and not kept.with_dealer:
-            return True
         rested = self._clock() - kept.at
         if rested < max(PAUSE, SHARE * kept.latest.seconds):
             return False
@@ -121,12 +128,6 @@ class Snapshots:
             bare = read(console, without_card, survey)
             people = replace(people, carded=people.answered - bare, cardless=bare)
         return Snapshot(counts=counts, report=report, people=people, dealer_error=error)
-
-
-def _has_dealer(survey: "Survey", session: "Session | None") -> bool:
-    return session is not None and any(
-        at in session.dealer_tokens for at in survey.dealing.addresses
-    )
 
 
 def snapshots_of(console: "Console") -> Snapshots:

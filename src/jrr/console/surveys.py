@@ -48,15 +48,21 @@ def survey_of(request: PageRequest) -> Survey:
     return found
 
 
-def operator_of(console: Console, survey: Survey, session: Session | None = None) -> Operator:
-    """The operator of this collector, and of those who deal whose tokens the session has."""
-    typed = {} if session is None else session.dealer_tokens
+def operator_of(
+    console: Console, survey: Survey, session: Session | None = None, *, deals: bool = True
+) -> Operator:
+    """The operator of this collector, and of those who deal whose tokens the session has.
+
+    deals: False leaves those who deal alone.
+    """
+    typed = session.dealer_tokens if session is not None and deals else {}
     dealing = {
         number: Admin(address, typed[address])
         for number, address in enumerate(survey.dealing.addresses)
         if address in typed
     }
-    return Operator(survey, dealing, Admin(survey.collector, "", sender=console.sender))
+    sender = console.sender if session is None else console.sender.on_behalf_of(session.operator)
+    return Operator(survey, dealing, Admin(survey.collector, "", sender=sender))
 
 
 def known_tokens(request: PageRequest, survey: Survey) -> list[bool]:

@@ -44,7 +44,7 @@ def routes(console: Console) -> list[Route]:
     def watch(request: PageRequest) -> Response:
         survey = survey_of(request)
         counts = read(console, counts_of, survey)
-        latest = snapshots.latest(survey)
+        latest = snapshots.latest(survey, request.session)
         return request.page(
             "watch.html",
             survey=survey,

@@ -107,6 +107,7 @@ def running(
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("JRR_")},
         f"JRR_{role.upper()}_DATABASE": database or f"sqlite:///{folder / (role + '.db')}",
+        f"JRR_{role.upper()}_AUDIT_LOG": str(folder / f"{role}.audit"),
     }
     if token_in_environment:
         environment[f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256"] = token_digest(token)

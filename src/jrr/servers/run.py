@@ -19,7 +19,7 @@ from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.garbage import settle
 from jrr.servers.common.logs import configure
 from jrr.servers.common.loops import ServerLoop
-from jrr.servers.common.safety import alone, check_safety
+from jrr.servers.common.safety import alone, check_safety, keep_memory_private
 from jrr.servers.common.settings import Settings
 
 APPS = {  # named, not imported: a role's application is loaded only where it runs
@@ -55,6 +55,7 @@ def serve(
             of another role.
     """
     check_safety(settings)
+    keep_memory_private()
     engine = connect(settings.database)
     prepare(engine, settings.role)
     configure(settings.log_format)

@@ -54,6 +54,8 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
     fields = checked_fields(where, entry, _FIELDS, needed=("name", "kind", "text"))
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 60:
         raise checks.refusal("name", name, "letters, digits and underscores, at most 60")
+    if name == "__proto__":
+        raise checks.refusal("name", name, "another name: JavaScript means something else by it")
     if name.endswith("_carded"):
         raise checks.refusal("name", name, "without _carded at its end: exports need that")
     kind: Any = checks.one_of("kind", fields["kind"], KINDS)

@@ -25,9 +25,24 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.connections import Door
 
 STEP = 10  # in which counts are told
+_PROCESS_STEPS = {  # figures of the process move with every visitor too, unless told so coarsely
+    "process_cpu_seconds": 10.0,
+    "process_open_fds": 10.0,
+    "process_resident_memory_bytes": float(16 << 20),
+    "process_virtual_memory_bytes": float(16 << 20),
+}
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _JOBS = (1, 2, 5, 10, 20, 50, 100, 200, 512)
 _UNTOLD = ("_sum", "_created")
+
+
+def _coarse(metric: Metric, step: float) -> Metric:
+    """The same in steps, and without sums."""
+    coarse = Metric(metric.name, metric.documentation, metric.type)
+    for sample in metric.samples:
+        if not sample.name.endswith(_UNTOLD):
+            coarse.add_sample(sample.name, sample.labels, step * math.floor(sample.value / step))
+    return coarse
 
 
 class Metrics:
@@ -88,13 +103,10 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """All figures as they are told; called by prometheus_client."""
         for metric in self._exact.collect():
-            coarse = Metric(metric.name, metric.documentation, metric.type)
-            for sample in metric.samples:
-                if not sample.name.endswith(_UNTOLD):
-                    value = STEP * math.floor(sample.value / STEP)
-                    coarse.add_sample(sample.name, sample.labels, value)
-            yield coarse
-        yield from self._process.collect()
+            yield _coarse(metric, STEP)
+        for metric in self._process.collect():
+            step = _PROCESS_STEPS.get(metric.name)
+            yield metric if step is None else _coarse(metric, step)
 
     def restricted_registry(self, _: Any) -> "Metrics":
         """Asked for with names: all are told anyway."""

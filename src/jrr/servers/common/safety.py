@@ -1,7 +1,9 @@
 """What a server refuses to start with, unless its operator accepts it by name (`accept`)."""
 
+import ctypes
 import fcntl
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
@@ -12,12 +14,14 @@ from sqlalchemy.engine import make_url
 
 from jrr.errors import ArgumentError
 from jrr.protocol.states import Role
+from jrr.servers.common.audit import audit_path
 from jrr.servers.common.settings import Settings
 
 NO_TLS = "no-tls"  # TLS ends at a proxy
 OPEN_KEYS = "open-keys"
 KEYS_BESIDE = "keys-beside-database"
 OPEN_METRICS = "open-metrics"
+_PR_SET_DUMPABLE = 4  # of prctl
 _ADVISORY = 0x6A7272  # a number for PostgreSQL: "jrr"
 
 
@@ -29,7 +33,8 @@ def check_safety(settings: Settings) -> None:
 
     Raises:
         ArgumentError: It would listen for strangers without TLS, strangers could read its figures,
-            its keys could be read by others, or keys and database would be copied together.
+            its keys could be read by others, keys and database would be copied together, or
+            nothing says where the audit log goes.
     """
     accepted = settings.accept.split()
     if not (_is_local(settings.host) or settings.tls_certificate or NO_TLS in accepted):
@@ -42,6 +47,8 @@ def check_safety(settings: Settings) -> None:
             f"metrics_host must be of this machine, got {settings.metrics_host!r}: figures tell "
             f"when people answer; or accept = {OPEN_METRICS!r} in a network of your own"
         )
+    if not audit_path(settings):
+        raise ArgumentError("audit_log must name a file where the database is PostgreSQL, got none")
     if settings.role != Role.DEALER:
         return
     keys = Path(settings.keys)
@@ -58,6 +65,12 @@ def check_safety(settings: Settings) -> None:
                 f"keys must not lie in the directory of the database, got {settings.keys!r}: a "
                 f"backup of both would keep burned cards; or accept = {KEYS_BESIDE!r}"
             )
+
+
+def keep_memory_private() -> None:
+    """No core file, and no other process of the same user, may read keys or reports in memory."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """Settings of a server: a TOML file, then the environment; unknown keys are refused."""
 
 import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
@@ -32,6 +34,7 @@ class Settings:
     role: str
     database: str  # sqlite:///file.db or postgresql://...
     admin_token_sha256: str  # of the token that `jrr serve token` prints; or several (tokens.py)
+    admin_token_file: str = ""  # a file that holds the same instead, read again on SIGHUP
     keys: str = ""  # dealer: directory for key files, outside the database and its backups
     host: str = "127.0.0.1"
     port: int = 0  # 0: a free one; `load` gives every role its own
@@ -43,6 +46,8 @@ class Settings:
     metrics_host: str = "127.0.0.1"
     log_format: str = "text"  # or json
     console: str = ""  # "on": pages for the operator below /console (extra `console`)
+    audit_log: str = ""  # file that says who did what; "": beside the database (audit.py)
+    public_address: str = ""  # how browsers reach it through a proxy: https://collector.example
     answer_page: str = ""  # collector: where people answer, for the console's invitations
     accept: str = ""  # dangers that the operator knows of (safety.py)
     link_certificate: str = ""  # party: shown to the other parties
@@ -63,6 +68,7 @@ class Settings:
         for name, (low, high) in _NUMBERS.items():
             checks.integer(name, getattr(self, name), low, high)
         read_origins(self.origins)
+        _check_address("public_address", self.public_address)
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise ArgumentError("tls_certificate and tls_key must be given together")
         if self.role == Role.PARTY and not (self.link_certificate and self.link_key):
@@ -99,6 +105,10 @@ def load(
             name = variable.removeprefix(prefix).lower()
             values[name] = int(text) if name in _NUMBERS and text.isdecimal() else text
     values |= {name: value for name, value in given.items() if value is not None}
+    if isinstance(values.get("admin_token_file"), str):
+        if "admin_token_sha256" in values:
+            raise ArgumentError("admin_token_sha256 and admin_token_file must not both be given")
+        values["admin_token_sha256"] = _read_file("admin_token_file", values["admin_token_file"])
     unknown = sorted(set(values) - names)
     if unknown:
         allowed = ", ".join(sorted(names))
@@ -115,8 +125,29 @@ def load(
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        _check_private("config", path)  # the address of a database may hold a password
+        return tomllib.loads(_read_file("config", str(path)))
+    except tomllib.TOMLDecodeError as error:
         raise DamagedError(f"config must be a TOML file, {path} is not: {error}") from None
+
+
+def _check_private(name: str, path: Path) -> None:
+    is_open = os.name == "posix" and path.exists() and path.stat().st_mode & stat.S_IRWXO
+    if is_open:
+        raise ArgumentError(f"{name} must not be open to others (chmod o= {path})")
+
+
+def _read_file(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise DamagedError(f"{name} must be a text in UTF-8, {path} is not") from None
     except OSError as error:
-        raise checks.refusal("config", str(path), f"readable ({error.strerror})") from None
+        raise checks.refusal(name, path, f"readable ({error.strerror})") from None
+
+
+def _check_address(name: str, address: str) -> None:
+    parts = urlsplit(address)
+    is_origin = parts.scheme in ("http", "https") and parts.netloc
+    if address and not (is_origin and address == f"{parts.scheme}://{parts.netloc}"):
+        raise checks.refusal(name, address, "scheme and host alone, as https://collector.example")

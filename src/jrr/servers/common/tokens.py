@@ -19,8 +19,8 @@ from jrr.errors import ArgumentError
 
 log = logging.getLogger("jrr.servers")
 _ENTRY = re.compile(r"(?:([A-Za-z0-9_.\-]{1,32})=)?([0-9a-f]{64})(?:@(\d{4}-\d\d-\d\d))?")
-FREE = 20  # wrong tokens in a row that are refused as such; then they are too many
-SILENCE = 60.0  # seconds without a wrong one after which it begins anew; and between two log lines
+SILENCE = 60.0  # seconds between two lines about wrong tokens
+_OF_NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 def new_token() -> str:
@@ -40,6 +40,7 @@ class AdminToken:
     digest: str
     name: str = ""
     last_day: date | None = None  # in UTC; None: no end
+    is_own: bool = False  # of this process, for requests to itself
 
 
 def read_tokens(setting: str) -> tuple[AdminToken, ...]:
@@ -52,7 +53,7 @@ def read_tokens(setting: str) -> tuple[AdminToken, ...]:
         The tokens, in that order.
 
     Raises:
-        ArgumentError: One is not written as it should be; it is not repeated.
+        ArgumentError: One is not written as it should be, or is the hash of the empty text.
 
     Example:
         >>> [(one.name, one.last_day) for one in read_tokens("a=" + 64 * "0" + "@2027-01-31")]
@@ -67,6 +68,8 @@ def read_tokens(setting: str) -> tuple[AdminToken, ...]:
             match = None
         if match is None:
             break
+        if match[2] == _OF_NOTHING:
+            raise ArgumentError("admin_token_sha256 must not be the hash of the empty text")
         tokens.append(AdminToken(digest=match[2], name=match[1] or "", last_day=last))
     else:
         if tokens:
@@ -78,13 +81,12 @@ def read_tokens(setting: str) -> tuple[AdminToken, ...]:
 
 
 class TokenGuard:
-    """Tells right tokens from wrong ones; many wrong ones are refused as such, and logged."""
+    """Tells right tokens from wrong ones."""
 
     def __init__(self, setting: str) -> None:
         self._tokens: Sequence[AdminToken] = read_tokens(setting)
         self._own: tuple[AdminToken, ...] = ()  # of this process, whatever the setting says
-        self._wrong = 0  # in a row
-        self._last = 0.0  # when the last wrong one came
+        self._wrong = 0
         self._logged: float | None = None
 
     def replace(self, setting: str) -> None:
@@ -94,12 +96,12 @@ class TokenGuard:
     def make_own(self) -> str:
         """A fresh token for requests that this process makes to itself; nobody else knows it."""
         token = new_token()
-        self._own = (*self._own, AdminToken(digest=token_digest(token)))
+        self._own = (*self._own, AdminToken(digest=token_digest(token), is_own=True))
         return token
 
-    def matches(self, token: str) -> bool:
-        """Whether this is a token that is still good; takes as long whatever differs."""
-        return self._find(token_digest(token), (*self._tokens, *self._own)) is not None
+    def who(self, token: str) -> AdminToken | None:
+        """The token, while it is good; takes as long whatever differs."""
+        return self._find(token_digest(token), (*self._tokens, *self._own))
 
     def holder(self, digest: str) -> AdminToken | None:
         """The operator's token that has this hash, while it is good."""
@@ -116,16 +118,14 @@ class TokenGuard:
         )
         return next(good, None)
 
-    def too_many(self) -> float:
-        """A wrong token came: seconds after which another may; 0: at once.
+    def note_wrong(self) -> None:
+        """A wrong token came: say so in the log, once a minute at most.
 
-        A right one is never refused: otherwise whoever sends wrong ones could keep operators out.
+        Nobody is made to wait: 256 random bits cannot be guessed, and whoever sent wrong ones
+        could keep operators out.
         """
+        self._wrong += 1
         now = time.monotonic()
-        if now - self._last > SILENCE:
-            self._wrong = 0
-        self._last, self._wrong = now, self._wrong + 1
         if self._logged is None or now - self._logged > SILENCE:
-            log.warning("a wrong admin token was sent (%d in a row)", self._wrong)
+            log.warning("a wrong admin token was sent (%d since the start)", self._wrong)
             self._logged = now
-        return 0.0 if self._wrong <= FREE else min(60.0, 2.0 ** ((self._wrong - FREE) // FREE))

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.api import PROBLEM, describe
+from jrr.servers.common.audit import ON_BEHALF, OPERATOR, Audited, AuditLog
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
 from jrr.servers.common.database import write_nothing
@@ -86,6 +87,8 @@ def make_app(
     app.add_middleware(Uploads, kinds=uploads)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
     app.add_middleware(Visitors)
+    app.state.audit = AuditLog(settings)
+    app.add_middleware(Audited, audit=app.state.audit)
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
     if app.state.metrics is not None:
         app.add_middleware(Measured, metrics=app.state.metrics)
@@ -169,12 +172,12 @@ async def admin_only(request: Request) -> None:
     """A dependency that lets only the holder of an admin token pass."""
     guard: TokenGuard = request.app.state.tokens
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and guard.matches(token.strip()):
+    holder = guard.who(token.strip()) if scheme.lower() == "bearer" else None
+    if holder is not None:
+        own = request.headers.get(ON_BEHALF, "")  # the console says for whom it asks
+        request.scope[OPERATOR] = own if holder.is_own else holder.name
         return
-    wait = guard.too_many()
-    if wait:
-        later = {"Retry-After": str(int(wait))}
-        raise Problem(429, "wrong-tokens", "too many wrong admin tokens were sent", later)
+    guard.note_wrong()
     raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
 
 

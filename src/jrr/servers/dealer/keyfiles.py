@@ -39,7 +39,7 @@ class KeyFiles:
         """A fresh survey key, and the same wrapped by a fresh key file."""
         wrapping, key, nonce = secrets.token_bytes(KEY), secrets.token_bytes(KEY), os.urandom(12)
         path = self.path(survey)
-        if survey not in self._made and (path.exists() or self._burned(survey).exists()):
+        if survey not in self._made and (path.exists() or self.is_burned(survey)):
             raise ArgumentError(
                 f"keys must have no file of a new survey, but {path.with_suffix('.*')} is there: "
                 "do two dealers share the directory, or was the database lost?"
@@ -51,6 +51,7 @@ class KeyFiles:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        self.note_seats(survey, 0)  # from now on a missing file is a lost one
         self._sync()
         wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, survey.encode())
         overwrite(wrapping)
@@ -61,7 +62,7 @@ class KeyFiles:
         try:
             descriptor = os.open(self.path(survey), os.O_RDONLY)
         except FileNotFoundError:
-            if self._burned(survey).exists():
+            if self.is_burned(survey):
                 return None
             raise DamagedError(f"the key file {self.path(survey)} is missing") from None
         try:
@@ -78,20 +79,20 @@ class KeyFiles:
         finally:
             overwrite(wrapping)
 
-    def seats(self, survey: str) -> int:
-        """How many seats were given away, at the least."""
+    def seats(self, survey: str) -> int | None:
+        """How many seats were given away, at the least; None where nothing was noted yet."""
         if survey not in self._given:
             try:
                 self._given[survey] = int(self._seats(survey).read_text("ascii"))
-            except FileNotFoundError:  # none
-                self._given[survey] = 0
+            except FileNotFoundError:
+                return None
             except ValueError:
                 raise DamagedError(f"{self._seats(survey)} must be a number") from None
         return self._given[survey]
 
     def note_seats(self, survey: str, seats: int) -> None:
         """So many seats are given away; on the disk when this returns."""
-        seats = max(seats, self.seats(survey))  # it never goes back
+        seats = max(seats, self.seats(survey) or 0)  # it never goes back
         descriptor = os.open(self._seats(survey), os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.pwrite(descriptor, b"%020d" % seats, 0)  # of one length: never half of a number
@@ -99,6 +100,10 @@ class KeyFiles:
         finally:
             os.close(descriptor)
         self._given[survey] = seats
+
+    def is_burned(self, survey: str) -> bool:
+        """Whether the survey's key was destroyed, and did not merely get lost."""
+        return self._burned(survey).exists()
 
     def check(self) -> None:
         """Refuse to go on without the directory."""

@@ -56,7 +56,12 @@ class OpenDecks:
         # Every time: a database may go back under a dealer that runs (a restored PostgreSQL).
         try:
             given = self._keys.seats(held.name)
-            if held.arrivals < given:
+            if given is None and held.arrivals and not self._keys.is_burned(held.name):
+                raise DamagedError(
+                    f"the database has {held.arrivals} seats of survey {held.name[:12]}, but the "
+                    "file beside its key that counts them is missing: cards could be dealt twice"
+                )
+            if given is not None and held.arrivals < given:
                 raise DamagedError(
                     f"the database has {held.arrivals} seats of survey {held.name[:12]}, but "
                     f"{given} were given away: is it from an older backup? cards would be dealt "

@@ -1,0 +1,92 @@
+"""The audit log: who did what to which survey, and when; a file that is only appended to.
+
+One JSON object per line: `time` (UTC), `role`, `who` (the name of the admin token; empty where it
+has none), `what`, `survey` (its hash, or empty), `status` (of the reply). It names operators, never
+people who answer.
+"""
+
+import json
+import logging
+import os
+from datetime import UTC, datetime
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from jrr.servers.common.settings import Settings
+
+log = logging.getLogger("jrr.servers")
+ADMIN = "/v1/admin/surveys/"
+OPERATOR = "jrr.operator"  # in a request's scope: the name of the token that it came with
+ON_BEHALF = "x-jrr-operator"  # header of the console's own requests: who is signed in
+READ = ("export", "closing/request")  # what is fetched and not only looked at
+CREATE = "create"
+_FILE = "sqlite:///"  # how the address of a database in a file begins
+
+
+class AuditLog:
+    """Lines of one server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._role = settings.role
+        self._path = audit_path(settings)
+
+    def note(self, who: str, what: str, survey: str = "", status: int = 200) -> None:
+        """Add a line; it is on the disk when this returns."""
+        if not self._path:
+            return  # an application without a server, which would not start so
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "role": self._role,
+            "who": who,
+            "what": what,
+            "survey": survey,
+            "status": status,
+        }
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(descriptor, f"{json.dumps(line)}\n".encode())
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            log.error("the audit log cannot be written: %s", error.strerror)
+
+
+def audit_path(settings: Settings) -> str:
+    """Where the lines go: as the settings say, or beside a database file; "": nowhere."""
+    if settings.audit_log or not settings.database.startswith(_FILE):
+        return settings.audit_log
+    return f"{settings.database.removeprefix(_FILE)}.audit"
+
+
+class Audited:
+    """Notes what operators do: every change, and every file that they fetch."""
+
+    def __init__(self, app: ASGIApp, audit: AuditLog) -> None:
+        self._app, self._audit = app, audit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; noted when the reply begins."""
+        act = _act(scope)
+        if act is None:
+            await self._app(scope, receive, send)
+            return
+        what, survey = act
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start" and OPERATOR in scope:
+                self._audit.note(scope[OPERATOR], what, survey, message["status"])
+            await send(message)
+
+        await self._app(scope, receive, noted)
+
+
+def _act(scope: Scope) -> tuple[str, str] | None:
+    """What a request does and to which survey; None where it is nothing to note."""
+    if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
+        return None
+    survey, _, what = scope["path"].removeprefix(ADMIN).partition("/")
+    if scope["method"] == "GET" and what not in READ:
+        return None
+    return what or {"PUT": CREATE}.get(scope["method"], scope["method"].lower()), survey

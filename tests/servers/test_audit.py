@@ -1,0 +1,65 @@
+"""The audit log: what operators do is noted, with the name of their token."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from jrr.servers.collector.routes import collector_app
+from jrr.servers.common.audit import ON_BEHALF, audit_path
+from jrr.servers.common.settings import Settings
+from jrr.servers.common.tokens import token_digest
+from tests.servers.asking import TOKEN, ask
+from tests.servers.collecting import asking, body, engine_in, person
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        role="collector",
+        database=f"sqlite:///{tmp_path}/collector.db",
+        admin_token_sha256=f"alice={token_digest(TOKEN)}",
+    )
+
+
+@pytest.fixture
+def app(settings: Settings, tmp_path: Path) -> FastAPI:
+    engine: Engine = engine_in(tmp_path)
+    return collector_app(settings, engine)
+
+
+def lines(settings: Settings) -> list[tuple[str, str, str, int]]:
+    entries = [json.loads(line) for line in Path(audit_path(settings)).read_text().splitlines()]
+    assert all(one["role"] == "collector" and one["time"].endswith("+00:00") for one in entries)
+    return [(one["who"], one["what"], one["survey"], one["status"]) for one in entries]
+
+
+def test_who_did_what(app: FastAPI, settings: Settings) -> None:
+    survey = asking(1, "rr")
+    path = f"/v1/admin/surveys/{survey.hash}"
+    document = survey.to_bytes()
+
+    def status(method: str, path: str, body: bytes = b"", **headers: str) -> int:
+        return ask(app, method, path, body, **headers)[0]
+
+    assert status("PUT", path, document, authorization="Bearer guess") == 401  # no line
+    # Only the console may say that it asks for somebody else.
+    assert status("PUT", path, document, **{ON_BEHALF: "mallory"}) == 201
+    assert status("POST", f"{path}/open", b'{"n": null}') == 200
+    upload = body(survey, person(1))
+    assert status("POST", f"/v1/surveys/{survey.hash}/reports", upload) == 201
+    assert status("GET", path, b"") == 200  # only looked at
+    assert status("POST", f"{path}/close", b'{"by": null, "merge_small": false}') == 200
+    assert status("GET", f"{path}/export?format=csv", b"") == 200
+    assert status("POST", f"{path}/open", b'{"n": null}') == 410
+    assert lines(settings) == [
+        ("alice", "create", survey.hash, 201),
+        ("alice", "open", survey.hash, 200),
+        ("alice", "close", survey.hash, 200),
+        ("alice", "export", survey.hash, 200),
+        ("alice", "open", survey.hash, 410),
+    ]
+    assert Path(audit_path(settings)).stat().st_mode & 0o077 == 0
+    assert person(1).hex() not in Path(audit_path(settings)).read_text()
