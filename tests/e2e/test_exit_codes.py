@@ -85,6 +85,7 @@ def test_a_file_is_damaged(ends: Ends) -> None:
         DamagedError, "survey", "invite", good, "--from", "invitations.csv"
     )
     Path("settings.toml").write_text("= nothing")
+    Path("settings.toml").chmod(0o600)
     assert "TOML" in ends(DamagedError, "serve", "collector", "--config", "settings.toml")
 
 

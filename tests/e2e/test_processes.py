@@ -287,6 +287,7 @@ def test_over_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
     certificate, key = _certificate(tmp_path)
     config = tmp_path / "server.toml"
     config.write_text(f'tls_certificate = "{certificate}"\ntls_key = "{key}"\n')
+    config.chmod(0o600)
     more = ("--config", str(config))
     with (
         running("dealer", tmp_path, None, *more) as dealer,

@@ -21,14 +21,16 @@ def until(what: Callable[[], bool]) -> bool:
 
 
 def test_on_sighup_tokens_are_read_again(tmp_path: Path) -> None:
-    config = tmp_path / "collector.toml"
+    config, tokens = tmp_path / "collector.toml", tmp_path / "tokens"
     first, second = new_token(), new_token()
 
     def write(text: str) -> None:
-        config.write_text(f'admin_token_sha256 = "{text}"\n')
+        tokens.write_text(f"{text}\n")
 
+    # A file of their own, as in a container.
+    config.write_text(f'admin_token_file = "{tokens}"\n')
+    config.chmod(0o600)
     write(token_digest(first))
-    # The environment would win over the file.
     more = ("--config", str(config))
     with running("collector", tmp_path, None, *more, token_in_environment=False) as server:
         path = f"/v1/admin/surveys/{'0' * 64}"
