@@ -267,6 +267,8 @@ def test_a_server_that_cannot_start_says_so_in_one_line(
         if name.startswith("JRR_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("JRR_COLLECTOR_ADMIN_TOKEN_SHA256", HASH)
+    if "postgresql" in str(options):
+        monkeypatch.setenv("JRR_COLLECTOR_AUDIT_LOG", "collector.audit")
     monkeypatch.chdir(tmp_path)
     notes = tmp_path / "notes.txt"
     notes.write_text("This is not a database, and it should stay as it is.\n" * 100)

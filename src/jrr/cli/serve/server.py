@@ -26,6 +26,10 @@ def _options(role: str) -> Callable[[F], F]:
             "--metrics-port", type=int, help="Figures for Prometheus, on this machine only."
         ),
         click.option("--log-format", type=click.Choice(("text", "json"))),
+        click.option(
+            "--audit-log",
+            help="File that says what operators did.  [default: beside a SQLite database]",
+        ),
         click.option("--console", "pages", is_flag=True, help="Operator's pages, at /console."),
         json_option,
     )
