@@ -3,12 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jrr._base import checks
-from jrr.tables.folders import open_table
-from jrr.tables.formats import Table
-from jrr.tables.progress import Progress
+if TYPE_CHECKING:
+    from jrr.tables.formats import Table
+    from jrr.tables.progress import Progress
 
 BatchFunction = Callable[[Iterable[Any]], Iterator[Any]]  # from Arrow batches to Arrow batches
 
@@ -24,18 +23,16 @@ class Engine(ABC):
     name: str
     dialect: str
 
-    def reader(self, name: str | None) -> Callable[[str | Path], Table]:
+    @abstractmethod
+    def reader(self, name: str | None) -> "Callable[[str | Path], Table]":
         """What opens the sources that are given to `jrr.tables.estimate`.
 
         Args:
             name: of the table in a database; None: sources are files.
         """
-        if name is not None:
-            raise checks.refusal("table", name, f"None with the engine {self.name}")
-        return open_table
 
     @abstractmethod
-    def open(self, table: Table) -> str:
+    def open(self, table: "Table") -> str:
         """Make the table known to the engine; its name there.
 
         Raises:
@@ -43,7 +40,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def run(self, query: str, progress: Progress, rows: int | None) -> Any:
+    def run(self, query: str, progress: "Progress", rows: int | None) -> Any:
         """Run a query; an Arrow table.
 
         Args:
@@ -53,7 +50,7 @@ class Engine(ABC):
         """
 
     def map(
-        self, table: Table, columns: Sequence[str], function: BatchFunction, *texts: str
+        self, table: "Table", columns: Sequence[str], function: BatchFunction, *texts: str
     ) -> Iterator[Any]:
         """What a function makes of the rows, share by share: here batch by batch.
 

@@ -1,12 +1,14 @@
 """Apache Spark: Parquet and CSV files wherever Spark finds them, counted by its workers."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from jrr._base import checks
 from jrr.tables.engines.base import BatchFunction, Engine
 from jrr.tables.engines.spark_session import open_session, quiet
+from jrr.tables.folders import open_table
 from jrr.tables.formats import Table
 from jrr.tables.progress import Progress
 
@@ -20,6 +22,12 @@ class Spark(Engine):
 
     def __init__(self) -> None:
         self._session = open_session()
+
+    def reader(self, name: str | None) -> Callable[[str | Path], Table]:
+        """Files."""
+        if name is not None:
+            raise checks.refusal("table", name, f"None with the engine {self.name}")
+        return open_table
 
     def open(self, table: Table) -> str:
         """Its name in a query."""
