@@ -14,9 +14,9 @@ from jrr.console.pages import Form
 from jrr.console.plan_tables import (
     MECHANISMS,
     PlanWish,
+    losses,
     margins,
     people_needed,
-    slow_losses,
     yes_no_questions,
 )
 from jrr.errors import ArgumentError
@@ -288,7 +288,7 @@ def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
     assert f"{needed:,}" in more.words
     made = plan(needed // 2, 1.0, dealer_epsilon=3.0, mechanism="mrr", announced=True)
     assert quantile(0.95) * made.stderr() <= 0.05 * 1.01
-    for _, cells in slow_losses(wish):
+    for _, cells in losses(wish, is_quick=False):
         for cell in cells:
             assert str(cell) in more.words
     assert visitor.get("/plan?people=nobody").status == 422

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from jrr.console.drafts import make_table
-from jrr.console.pages import START, Console, refusal, with_headers
+from jrr.console.pages import START, Console, refusal, routes_in, with_headers
 from jrr.console.signing import signing_routes
 from jrr.console.static_files import static_routes
 from jrr.protocol.states import Role
@@ -49,7 +49,7 @@ def add_console(app: Any, settings: Settings, engine: Engine) -> None:
         console.sender.note_loop()
         await inner(as_seen_outside(scope, settings.public_address), receive, send)
 
-    app.mount(START, with_headers()(pages))
+    app.mount(START, with_headers(pages))
 
 
 def as_seen_outside(scope: Any, address: str) -> Any:
@@ -67,8 +67,13 @@ def _routes(console: Console) -> list[BaseRoute]:
     if is_collector:
         make_table(console.engine)
     names = PAGES if is_collector else ("status", "dealing")
-    modules = [import_module(f"jrr.console.{name}") for name in names]
-    return [route for module in modules for route in module.routes(console)]
+    found: list[BaseRoute] = []
+    for name in names:
+        module = import_module(f"jrr.console.{name}")
+        found += routes_in(console, module.__name__)
+        if hasattr(module, "routes"):  # those that are no pages
+            found += module.routes(console)
+    return found
 
 
 async def _missing(_: Request, __: Exception) -> Response:

@@ -5,7 +5,6 @@ import tomllib
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.console.drafts import StoredDraft, add_draft, change_draft, drop_draft, find_draft
 from jrr.console.editing import (
@@ -18,7 +17,7 @@ from jrr.console.editing import (
     survey_options,
     what_is_wrong,
 )
-from jrr.console.pages import PREVIEW, Console, PageRequest, download, goto, page, render
+from jrr.console.pages import PREVIEW, PageRequest, download, goto, page, render
 from jrr.console.survey_draft import draft_of
 from jrr.console.surveys import read
 from jrr.errors import ArgumentError, JrrError
@@ -38,69 +37,17 @@ EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
 }
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses."""
-
-    def side(request: PageRequest, draft: StoredDraft) -> dict[str, Any]:
-        """What stands beside the editor: whether it can be asked, and how it looks."""
-        wrong, address = what_is_wrong(draft.document), ""
-        if not wrong:
-            asked = Draft.from_dict(draft.document)
-            try:
-                more = survey_options(draft.settings)
-                address = console.more[PREVIEW](asked, request.origin, more)
-            except JrrError as error:
-                wrong = str(error)
-        return {"draft": draft, "wrong": wrong, "preview": address}
-
-    def edit(request: PageRequest) -> Response:
-        draft = _draft(request)
-        return request.page(
-            "edit.html",
-            section="",
-            document=draft.document,
-            settings={"consent": {}, "opens": "", "closes": ""} | draft.settings,
-            named={name: draft.document.get(name) or {} for name in NAMED},
-            questions=[_shown(question) for question in draft.document["questions"]],
-            kinds=KIND_WORDS,
-            splits=SPLITS,
-            **side(request, draft),
-        )
-
-    def change(request: PageRequest) -> Response:
-        draft = _draft(request)
-        act = request.form.get("act", "save")
-        if act == "language":
-            act = f"language:{request.form.get('language')}"
-        draft.document, about = changed(read_document(request.form), act)
-        draft.settings = read_settings(request.form)
-        if not change_draft(console.engine, _as_seen(request, draft), is_step=True):
-            request.session.note(
-                "Not saved: the draft was changed in another window meanwhile. This is it now.",
-                "warn",
-            )
-            return goto(draft.path)
-        if act == "next":
-            return goto(f"{draft.path}/create")
-        return goto(draft.path + ("" if about is None else f"#question{about}"))
-
-    def quick(request: PageRequest) -> Response:
-        """Keep what was written, and answer with what stands beside it."""
-        draft = _draft(request)
-        draft.document, draft.settings = read_document(request.form), read_settings(request.form)
-        change_draft(console.engine, _as_seen(request, draft), is_step=False)
-        return render("edit_side.html", **side(request, draft))
-
-    return [
-        page(console, "/drafts/new", _new, "POST"),
-        page(console, "/drafts/import", _import_form),
-        page(console, "/drafts/import", _import, "POST"),
-        page(console, "/drafts/{draft}", edit),
-        page(console, "/drafts/{draft}", change, "POST"),
-        page(console, "/drafts/{draft}/quick", quick, "POST"),
-        page(console, "/drafts/{draft}/survey.toml", _export),
-        page(console, "/drafts/{draft}/delete", _delete, "POST"),
-    ]
+def _side(request: PageRequest, draft: StoredDraft) -> dict[str, Any]:
+    """What stands beside the editor: whether it can be asked, and how it looks."""
+    wrong, address = what_is_wrong(draft.document), ""
+    if not wrong:
+        asked = Draft.from_dict(draft.document)
+        try:
+            more = survey_options(draft.settings)
+            address = request.console.more[PREVIEW](asked, request.origin, more)
+        except JrrError as error:
+            wrong = str(error)
+    return {"draft": draft, "wrong": wrong, "preview": address}
 
 
 def _shown(question: dict[str, Any]) -> dict[str, Any]:
@@ -123,16 +70,19 @@ def _as_seen(request: PageRequest, draft: StoredDraft) -> StoredDraft:
     return draft
 
 
+@page("/drafts/new", "POST")
 def _new(request: PageRequest) -> Response:
     draft = StoredDraft(new_document())
     add_draft(request.console.engine, draft)
     return goto(draft.path)
 
 
+@page("/drafts/import")
 def _import_form(request: PageRequest) -> Response:
     return request.page("import.html", section="")
 
 
+@page("/drafts/import", "POST")
 def _import(request: PageRequest) -> Response:
     text = request.form.raw("text")
     try:
@@ -148,12 +98,57 @@ def _import(request: PageRequest) -> Response:
     return goto(draft.path)
 
 
+@page("/drafts/{draft}")
+def _edit(request: PageRequest) -> Response:
+    draft = _draft(request)
+    return request.page(
+        "edit.html",
+        section="",
+        document=draft.document,
+        settings=draft.settings,
+        named={name: draft.document.get(name) or {} for name in NAMED},
+        questions=[_shown(question) for question in draft.document["questions"]],
+        kinds=KIND_WORDS,
+        splits=SPLITS,
+        **_side(request, draft),
+    )
+
+
+@page("/drafts/{draft}", "POST")
+def _change(request: PageRequest) -> Response:
+    draft = _draft(request)
+    act = request.form.get("act", "save")
+    if act == "language":
+        act = f"language:{request.form.get('language')}"
+    draft.document, about = changed(read_document(request.form), act)
+    draft.settings = read_settings(request.form)
+    if not change_draft(request.console.engine, _as_seen(request, draft), is_step=True):
+        request.session.note(
+            "Not saved: the draft was changed in another window meanwhile. This is it now.", "warn"
+        )
+        return goto(draft.path)
+    if act == "next":
+        return goto(f"{draft.path}/create")
+    return goto(draft.path + ("" if about is None else f"#question{about}"))
+
+
+@page("/drafts/{draft}/quick", "POST")
+def _quick(request: PageRequest) -> Response:
+    """Keep what was written, and answer with what stands beside it."""
+    draft = _draft(request)
+    draft.document, draft.settings = read_document(request.form), read_settings(request.form)
+    change_draft(request.console.engine, _as_seen(request, draft), is_step=False)
+    return render("edit_side.html", **_side(request, draft))
+
+
+@page("/drafts/{draft}/survey.toml")
 def _export(request: PageRequest) -> Response:
     draft = _draft(request)
     text = draft_toml(Draft.from_dict(draft.document))
     return download(text, f"survey-{draft.name[:8]}.toml", "application/toml")
 
 
+@page("/drafts/{draft}/delete", "POST")
 def _delete(request: PageRequest) -> Response:
     draft = _draft(request)
     if request.form.get("sure") != "yes":

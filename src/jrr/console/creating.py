@@ -1,15 +1,13 @@
 """From a draft to a survey that this collector holds."""
 
-from typing import Any
-
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr._base import checks
-from jrr.console.drafts import StoredDraft, add_draft, drop_draft, find_draft
+from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft, drop_draft, find_draft
 from jrr.console.editing import survey_options
 from jrr.console.numbers import read_number
-from jrr.console.pages import Console, PageRequest, goto, in_words, page
+from jrr.console.pages import Console, Form, PageRequest, goto, in_words, page
+from jrr.console.plan_tables import TRUST
 from jrr.console.survey_draft import draft_of
 from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, all_surveys, operator_of, read, survey_of
@@ -22,18 +20,13 @@ from jrr.survey.draft import Draft
 from jrr.survey.promises import COST
 from jrr.survey.survey import Survey
 
-TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
+USUAL = {
+    **{"people": "2000", "response": "60", "trust": "2", "lost": "3", "min_cell": str(MIN_CELL)},
+    **{"results_every": "1", "min_batch": "1", "dealers": "", "after": "", "public": ""},
+}
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses."""
-    return [
-        page(console, "/drafts/{draft}/create", _form),
-        page(console, "/drafts/{draft}/create", _create, "POST"),
-        page(console, f"{PATH}/next-wave", _next_wave, "POST"),
-    ]
-
-
+@page("/drafts/{draft}/create")
 def _form(request: PageRequest) -> Response:
     draft: StoredDraft = read(request.console, find_draft, request.path("draft"))
     return _shown(request, draft, {})
@@ -47,33 +40,21 @@ def _shown(
     status: int = 200,
 ) -> Response:
     asked = Draft.from_dict(draft.document)
-    usual = {
-        "people": "2000",
-        "response": "60",
-        "dealers": "",
-        "collector": request.origin,
-        "trust": "2",
-        "lost": "3",
-        "min_cell": str(MIN_CELL),
-        "results_every": "1",
-        "min_batch": "1",
-        "after": "",
-        "public": "",
-    }
     return request.page(
         "create.html",
         status,
         section="",
         draft=draft,
         asked=asked,
-        fields=usual | given,
+        fields=USUAL | {"collector": request.origin} | given,
         trust=TRUST,
-        settings={"consent": {}, "opens": "", "closes": ""} | draft.settings,
+        settings=draft.settings,
         waves=_waves_before(request.console, asked),
         words=words,
     )
 
 
+@page(f"{PATH}/next-wave", "POST")
 def _next_wave(request: PageRequest) -> Response:
     """A draft of the same questions and words before consent; its times are new."""
     survey = survey_of(request)
@@ -81,7 +62,7 @@ def _next_wave(request: PageRequest) -> Response:
         raise ArgumentError("the survey must have a wave after this one")
     own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
     consent = {language: words.strip() for language, words in own.items() if words.strip()}
-    draft = StoredDraft(draft_of(survey).to_dict(), settings={"consent": consent})
+    draft = StoredDraft(draft_of(survey).to_dict(), settings=NO_SETTINGS | {"consent": consent})
     add_draft(request.console.engine, draft)
     request.session.note(
         f"A draft of wave {survey.wave + 1}. On the next page choose whose wave it is, under The "
@@ -97,6 +78,7 @@ def _waves_before(console: Console, asked: Draft) -> list[Survey]:
     return [survey for survey in read(console, all_surveys) if survey.wave < asked.waves]
 
 
+@page("/drafts/{draft}/create", "POST")
 def _create(request: PageRequest) -> Response:
     draft: StoredDraft = read(request.console, find_draft, request.path("draft"))
     given = {name: value for name, value in request.form.items() if name != "csrf"}
@@ -116,44 +98,39 @@ def _create(request: PageRequest) -> Response:
 def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
     form = request.form
     asked = Draft.from_dict(draft.document)
-    trust = checks.one_of("trust", form.get("trust", "2"), tuple(TRUST))
+    trust = checks.one_of("trust", form.get("trust", USUAL["trust"]), tuple(TRUST))
     dealers = tuple(form.get("dealers").split())
-    settings: dict[str, Any] = {
-        "mechanism": "auto" if dealers else "rr",
-        "dealer_epsilon": asked.epsilon + float(trust),
-        "lost": _number(request, "lost", "3") / 100,
-        "min_cell": _whole(request, "min_cell", str(MIN_CELL)),
-        "results_every": _whole(request, "results_every", "1"),
-        "min_batch": _whole(request, "min_batch", "1"),
-        "invitations": form.get("public") != "yes",
-    } | survey_options(draft.settings)
-    after = form.get("after")
-    if after:
+    percent = _number(form, "response")
+    if not 0 < percent <= 100:
+        raise ArgumentError(f"response must be above 0 and at most 100 percent, got {percent:g}")
+    before = None
+    if form.get("after"):
         waves = {survey.hash: survey for survey in _waves_before(request.console, asked)}
-        settings["after"] = waves[checks.one_of("after", after, tuple(waves))]
+        before = waves[checks.one_of("after", form.get("after"), tuple(waves))]
     return SurveyRequest(
         draft=asked,
-        people=_whole(request, "people", "2000"),
-        response=_response(request),
+        people=_whole(form, "people"),
+        response=percent / 100,
         collector=form.get("collector") or request.origin,
         dealing=Dealers(dealers) if dealers else Nobody(),
-        **settings,
+        mechanism="auto" if dealers else "rr",
+        dealer_epsilon=asked.epsilon + float(trust),
+        lost=_number(form, "lost") / 100,
+        min_cell=_whole(form, "min_cell"),
+        results_every=_whole(form, "results_every"),
+        min_batch=_whole(form, "min_batch"),
+        invitations=form.get("public") != "yes",
+        after=before,
+        **survey_options(draft.settings),
     )
 
 
-def _response(request: PageRequest) -> float:
-    percent = _number(request, "response", "60")
-    if not 0 < percent <= 100:
-        raise ArgumentError(f"response must be above 0 and at most 100 percent, got {percent:g}")
-    return percent / 100
+def _number(form: Form, name: str) -> float:
+    return read_number(name, form.get(name) or USUAL[name])
 
 
-def _number(request: PageRequest, name: str, usual: str) -> float:
-    return read_number(name, request.form.get(name) or usual)
-
-
-def _whole(request: PageRequest, name: str, usual: str) -> int:
-    number = _number(request, name, usual)
+def _whole(form: Form, name: str) -> int:
+    number = _number(form, name)
     if not number.is_integer():
         raise ArgumentError(f"{name} must be a whole number, got {number!r}")
     return int(number)

@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.client.http import Http
 from jrr.console.counts import counts_of
-from jrr.console.pages import Console, PageRequest, page
+from jrr.console.pages import PageRequest, page
 from jrr.console.surveys import PATH, known_tokens, read, survey_of
 from jrr.protocol.states import CLOSED, NEW
 from jrr.protocol.steps import Call
@@ -34,21 +33,17 @@ class DealerSteps:
     is_token_here: bool  # whether the researcher typed its token in: then these pages do all this
 
 
-def routes(console: Console) -> list[Route]:
-    """Their address."""
-
-    def dealers(request: PageRequest) -> Response:
-        survey = survey_of(request)
-        return request.page(
-            "dealers.html",
-            survey=survey,
-            tab="dealers",
-            rows=_steps(request, survey),
-            known=known_tokens(request, survey),
-            counts=read(console, counts_of, survey),
-        )
-
-    return [page(console, f"{PATH}/dealers", dealers)]
+@page(f"{PATH}/dealers")
+def _dealers(request: PageRequest) -> Response:
+    survey = survey_of(request)
+    return request.page(
+        "dealers.html",
+        survey=survey,
+        tab="dealers",
+        rows=_steps(request, survey),
+        known=known_tokens(request, survey),
+        counts=read(request.console, counts_of, survey),
+    )
 
 
 def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:

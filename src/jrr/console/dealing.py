@@ -9,7 +9,6 @@ import json
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr._base import checks
 from jrr.client.ending import Ending, dealer_sums
@@ -17,7 +16,7 @@ from jrr.client.http import Admin
 from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator
 from jrr.console.names_files import read_names_file
-from jrr.console.pages import Console, PageRequest, download, goto, page
+from jrr.console.pages import PageRequest, check_sure, download, goto, page
 from jrr.console.status import own_store, statuses
 from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, find_survey, read
@@ -29,24 +28,13 @@ from jrr.survey.survey import Survey, read_survey
 PATIENCE = 60.0  # seconds that parties of a committee wait for one another
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses."""
-    return [
-        page(console, "/bring", _bring, "POST"),
-        page(console, PATH, _shown),
-        page(console, f"{PATH}/open", _open, "POST"),
-        page(console, f"{PATH}/invite", _invite, "POST"),
-        page(console, f"{PATH}/deal", _deal, "POST"),
-        page(console, f"{PATH}/close", _close, "POST"),
-    ]
-
-
 def _survey(request: PageRequest) -> Survey:
     store = own_store(request.console)
     found: Survey = read(request.console, find_survey, request.path("name"), store)
     return found
 
 
+@page("/bring", "POST")
 def _bring(request: PageRequest) -> Response:
     """Hold the survey whose document was brought; nothing is dealt before it is opened."""
     survey = read_survey(request.form.raw("document").strip().encode())
@@ -57,6 +45,7 @@ def _bring(request: PageRequest) -> Response:
     return goto(path_of(survey))
 
 
+@page(PATH)
 def _shown(request: PageRequest) -> Response:
     survey = _survey(request)
     row = next(row for row in statuses(request.console) if row.path == path_of(survey))
@@ -74,6 +63,7 @@ def _shown(request: PageRequest) -> Response:
     )
 
 
+@page(f"{PATH}/open", "POST")
 def _open(request: PageRequest) -> Response:
     survey = _survey(request)
     states = _operator(request, survey).open()
@@ -84,6 +74,7 @@ def _open(request: PageRequest) -> Response:
     return goto(path_of(survey))
 
 
+@page(f"{PATH}/invite", "POST")
 def _invite(request: PageRequest) -> Response:
     """Accept people: from hashes that are for this server alone, or from their invitations."""
     survey, text = _survey(request), request.form.raw("people").strip()
@@ -102,19 +93,21 @@ def _invite(request: PageRequest) -> Response:
     return goto(path_of(survey))
 
 
+@page(f"{PATH}/deal", "POST")
 def _deal(request: PageRequest) -> Response:
     """End enrolment; parties of a committee must all be told to within a minute."""
     survey = _survey(request)
-    _check_sure(request, "dealing ends enrolment")
+    check_sure(request, "dealing ends enrolment")
     n = _operator(request, survey).deal(PATIENCE, PATIENCE)
     request.session.note(f"Dealt to {n:,} people. Tell the collector's operator: n = {n}.")
     return goto(path_of(survey))
 
 
+@page(f"{PATH}/close", "POST")
 def _close(request: PageRequest) -> Response:
     """Tell the sum of the cards that came back, if any is announced, and burn the key."""
     survey = _survey(request)
-    _check_sure(request, "burning is for good")
+    check_sure(request, "burning is for good")
     ending = Ending(request=_closing_request(request) if survey.announces else None)
     (reply,) = _operator(request, survey).close(ending).values()
     if not _gives_sums(survey):
@@ -141,11 +134,6 @@ def _closing_request(request: PageRequest) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DamagedError("request must be the file that the collector's operator gave")
     return found
-
-
-def _check_sure(request: PageRequest, words: str) -> None:
-    if request.form.get("sure") != "yes":
-        raise ArgumentError(f"{words}: say that you are sure, by the box above it")
 
 
 def _own_address(request: PageRequest, survey: Survey) -> str:

@@ -1,12 +1,11 @@
 """Files of a survey: answers, codebook, an R script, a page to print, the document itself."""
 
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
 
 from jrr.client.codebook import codebook_csv, codebook_json
 from jrr.client.r_script import r_script
 from jrr.client.report import ReportWish
-from jrr.console.pages import Console, PageRequest, download, not_here, page
+from jrr.console.pages import PageRequest, download, not_here, page
 from jrr.console.snapshots import report_of
 from jrr.console.surveys import PATH, operator_of, survey_of
 from jrr.reporting.catalogue import known_languages
@@ -19,25 +18,18 @@ ANSWERS = ("answers.csv", "answers.csv.json", "answers.parquet")
 CODEBOOKS = ("codebook.csv", "codebook.json", "answers.R")
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses; what is not one of these names is not here."""
-    return [
-        page(console, f"{PATH}/files", _listed),
-        page(console, f"{PATH}/files/{{file}}", _file),
-        page(console, f"{PATH}/report", _report),
-    ]
-
-
 def languages_of(survey: Survey) -> tuple[str, ...]:
     """Of a report: those that were asked in, then the catalogue's."""
     return tuple(dict.fromkeys((*survey.languages, *known_languages())))
 
 
+@page(f"{PATH}/files")
 def _listed(request: PageRequest) -> Response:
     survey = survey_of(request)
     return request.page("files.html", survey=survey, tab="files", languages=languages_of(survey))
 
 
+@page(f"{PATH}/report")
 def _report(request: PageRequest) -> Response:
     survey = survey_of(request)
     wish = ReportWish(language=request.query.get("language") or None)
@@ -47,6 +39,7 @@ def _report(request: PageRequest) -> Response:
     return HTMLResponse(body, headers={"content-security-policy": REPORT_POLICY})
 
 
+@page(f"{PATH}/files/{{file}}")
 def _file(request: PageRequest) -> Response:
     survey, file = survey_of(request), request.path("file")
     operator = operator_of(request.console, survey, request.session, deals=False)

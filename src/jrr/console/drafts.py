@@ -30,6 +30,7 @@ TABLE = Table(
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
 SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
+NO_SETTINGS: dict[str, Any] = {"consent": {}, "opens": "", "closes": ""}
 
 
 @dataclass
@@ -39,7 +40,7 @@ class StoredDraft:
     document: dict[str, Any]  # of a jrr.survey.draft.Draft, perhaps unfinished
     name: str = field(default_factory=lambda: secrets.token_hex(16))
     version: int = 0
-    settings: dict[str, Any] = field(default_factory=dict)  # consent, opens and closes
+    settings: dict[str, Any] = field(default_factory=NO_SETTINGS.copy)
 
     @property
     def title(self) -> str:
@@ -77,7 +78,7 @@ def find_draft(connection: Connection, name: str) -> StoredDraft:
 
 def _draft(row: Any) -> StoredDraft:
     document = json.loads(row.document)
-    settings = document.pop(SETTINGS, {})
+    settings = NO_SETTINGS | document.pop(SETTINGS, {})
     return StoredDraft(document, row.draft, row.version, settings)
 
 

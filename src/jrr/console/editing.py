@@ -21,6 +21,7 @@ KIND_WORDS = {
     "scale": "Scale",
     "number": "Number",
 }
+ENDS = {"scale": ("1", "5"), "number": ("0", "100")}  # where nobody has written any
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
 MOST_QUESTIONS = 200
 _QUESTION = re.compile(r"question(\d{1,3})\.kind")
@@ -84,9 +85,9 @@ def survey_options(settings: dict[str, Any]) -> dict[str, Any]:
         ArgumentError: A time is none.
     """
     return {
-        "consent": settings.get("consent") or None,
-        "opens": _time("opens", settings.get("opens", "")),
-        "closes": _time("closes", settings.get("closes", "")),
+        "consent": settings["consent"] or None,
+        "opens": _time("opens", settings["opens"]),
+        "closes": _time("closes", settings["closes"]),
     }
 
 
@@ -107,7 +108,7 @@ def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | N
     verb, _, what = act.partition(":")
     questions: list[dict[str, Any]] = document["questions"]
     if verb == "add" and what in KINDS and len(questions) < MOST_QUESTIONS:
-        questions.append(_new_question(what, document["languages"], questions))
+        questions.append(_new_question(what, document["languages"]))
         return document, len(questions) - 1
     if verb in ("up", "down", "remove") and what.isdecimal() and int(what) < len(questions):
         at = int(what)
@@ -148,11 +149,7 @@ def _question(
         "sensitive": form.get(f"{start}sensitive") == "yes",
         "prefer_not": form.get(f"{start}prefer_not") == "yes",
     }
-    if kind in ("choice", "several"):
-        question["labels"] = _labels(form, start, languages)
-    if kind in ("scale", "number"):
-        question["low"] = _number(form.get(f"{start}low") or ("1" if kind == "scale" else "0"))
-        question["high"] = _number(form.get(f"{start}high") or ("5" if kind == "scale" else "100"))
+    question |= _of_kind(form, start, kind, languages)
     for name in ("weight", "margin"):
         if form.get(f"{start}{name}"):
             question[name] = _number(form.get(f"{start}{name}"))
@@ -186,19 +183,21 @@ def _labels(form: Form, start: str, languages: list[str]) -> list[dict[str, str]
     ]
 
 
-def _new_question(kind: str, languages: list[str], before: list[dict[str, Any]]) -> dict[str, Any]:
-    question: dict[str, Any] = {
-        "name": "",
-        "kind": kind,
-        "text": dict.fromkeys(languages, ""),
-        "sensitive": True,
-        "prefer_not": False,
-    }
+def _new_question(kind: str, languages: list[str]) -> dict[str, Any]:
+    """A question without a word; what else its kind has is as where a form leaves it out."""
+    texts = dict.fromkeys(languages, "")
+    question = {"name": "", "kind": kind, "text": texts, "sensitive": True, "prefer_not": False}
+    return question | _of_kind(Form([]), "", kind, languages)
+
+
+def _of_kind(form: Form, start: str, kind: str, languages: list[str]) -> dict[str, Any]:
+    """Labels, or the ends of a number."""
     if kind in ("choice", "several"):
-        question["labels"] = []
-    if kind in ("scale", "number"):
-        question |= {"low": 1, "high": 5} if kind == "scale" else {"low": 0, "high": 100}
-    return question
+        return {"labels": _labels(form, start, languages)}
+    if kind in ENDS:
+        ends = zip(("low", "high"), ENDS[kind], strict=True)
+        return {name: _number(form.get(f"{start}{name}") or usual) for name, usual in ends}
+    return {}
 
 
 def _with_language(document: dict[str, Any], code: str) -> dict[str, Any]:

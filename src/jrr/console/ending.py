@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.client.ending import Ending
 from jrr.client.operator import COLLECTOR
 from jrr.console.counts import counts_of
 from jrr.console.dealers_page import UNOPENED, state_at
 from jrr.console.numbers import read_number
-from jrr.console.pages import Console, PageRequest, download, goto, page
+from jrr.console.pages import Console, PageRequest, check_sure, download, goto, page
 from jrr.console.snapshots import snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
@@ -22,74 +21,70 @@ from jrr.survey.grouping import MERGE_RULE
 from jrr.survey.survey import Survey
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses."""
+@page(f"{PATH}/open", "POST")
+def _open(request: PageRequest) -> Response:
+    survey = survey_of(request)
+    take_tokens(request, survey)
+    operator = operator_of(request.console, survey, request.session)
+    operator.install()
+    snapshots_of(request.console).forget(survey)
+    states = operator.open(_people_dealt_to(request))
+    _say_opened(request, survey, is_open=COLLECTOR in states)
+    return goto(path_of(survey))
+
+
+@page(f"{PATH}/close")
+def _asked(request: PageRequest) -> Response:
+    console, survey = request.console, survey_of(request)
+    counts = read(console, counts_of, survey)
+    is_closed = counts.state == CLOSED
+    return request.page(
+        "close.html",
+        survey=survey,
+        tab="close",
+        counts=counts,
+        known=known_tokens(request, survey),
+        settled=_is_settled(console, survey),
+        chosen=_chosen(console, survey) if survey.announces and is_closed else None,
+        previews=_previews(console, survey) if survey.announces and not is_closed else [],
+        rule=MERGE_RULE,
+    )
+
+
+@page(f"{PATH}/close", "POST")
+def _close(request: PageRequest) -> Response:
+    console, survey = request.console, survey_of(request)
+    check_sure(request, "closing is for good")
+    take_tokens(request, survey)
+    by = (request.form.get("by") or None) if survey.announces else None
+    merge = by is not None and request.form.get("merge") == "yes"
+    ending = Ending(by=by, merge_small=merge, sums=_sums(request, survey))
+    try:
+        operator_of(console, survey, request.session).close(ending)
+    except ProtocolError as error:
+        raise ProtocolError(_in_console_words(str(error))) from None
     snapshots = snapshots_of(console)
-
-    def open_it(request: PageRequest) -> Response:
-        survey = survey_of(request)
-        take_tokens(request, survey)
-        operator = operator_of(console, survey, request.session)
-        operator.install()
-        snapshots.forget(survey)
-        states = operator.open(_people_dealt_to(request))
-        _say_opened(request, survey, is_open=COLLECTOR in states)
+    snapshots.forget(survey)
+    snapshots.take(survey, request.session)  # closing takes its time; the next page has all
+    if _is_settled(console, survey):
+        request.session.note("Closed for good. These are the final results.")
         return goto(path_of(survey))
+    request.session.note(
+        "No more answers are taken. The dealer has still to announce the sum of its cards: give "
+        "its operator the file below, or its token here.",
+        "warn",
+    )
+    return goto(f"{path_of(survey)}/close")
 
-    def asked(request: PageRequest) -> Response:
-        survey = survey_of(request)
-        counts = read(console, counts_of, survey)
-        is_closed = counts.state == CLOSED
-        return request.page(
-            "close.html",
-            survey=survey,
-            tab="close",
-            counts=counts,
-            known=known_tokens(request, survey),
-            settled=_is_settled(console, survey),
-            chosen=_chosen(console, survey) if survey.announces and is_closed else None,
-            previews=_previews(console, survey) if survey.announces and not is_closed else [],
-            rule=MERGE_RULE,
-        )
 
-    def close(request: PageRequest) -> Response:
-        survey = survey_of(request)
-        if request.form.get("sure") != "yes":
-            raise ArgumentError("closing is for good: say that you are sure, by the box above it")
-        take_tokens(request, survey)
-        by = (request.form.get("by") or None) if survey.announces else None
-        merge = by is not None and request.form.get("merge") == "yes"
-        ending = Ending(by=by, merge_small=merge, sums=_sums(request, survey))
-        try:
-            operator_of(console, survey, request.session).close(ending)
-        except ProtocolError as error:
-            raise ProtocolError(_in_console_words(str(error))) from None
-        snapshots.forget(survey)
-        snapshots.take(survey, request.session)  # closing takes its time; the next page has all
-        if _is_settled(console, survey):
-            request.session.note("Closed for good. These are the final results.")
-            return goto(path_of(survey))
-        request.session.note(
-            "No more answers are taken. The dealer has still to announce the sum of its cards: "
-            "give its operator the file below, or its token here.",
-            "warn",
-        )
-        return goto(f"{path_of(survey)}/close")
-
-    def closing_request(request: PageRequest) -> Response:
-        """For a dealer's operator: which cards came back, by serial numbers."""
-        survey, number = survey_of(request), _number_of_dealer(request)
-        operator = operator_of(console, survey, request.session, deals=False)
-        path = f"{operator.path}/closing/request?dealer={number}"
-        body = json.dumps(operator.at_collector().get(path))
-        return download(body, f"request-{survey.hash[:8]}-{number}.json", "application/json")
-
-    return [
-        page(console, f"{PATH}/open", open_it, "POST"),
-        page(console, f"{PATH}/close", asked),
-        page(console, f"{PATH}/close", close, "POST"),
-        page(console, f"{PATH}/request/{{number}}", closing_request),
-    ]
+@page(f"{PATH}/request/{{number}}")
+def _closing_request(request: PageRequest) -> Response:
+    """For a dealer's operator: which cards came back, by serial numbers."""
+    survey, number = survey_of(request), _number_of_dealer(request)
+    operator = operator_of(request.console, survey, request.session, deals=False)
+    path = f"{operator.path}/closing/request?dealer={number}"
+    body = json.dumps(operator.at_collector().get(path))
+    return download(body, f"request-{survey.hash[:8]}-{number}.json", "application/json")
 
 
 def _number_of_dealer(request: PageRequest) -> int:

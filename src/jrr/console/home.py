@@ -1,11 +1,10 @@
 """The first page: every survey of this collector, how many have answered, and drafts."""
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.console.counts import count_invited, counts_of
 from jrr.console.drafts import all_drafts
-from jrr.console.pages import Console, PageRequest, page
+from jrr.console.pages import PageRequest, page
 from jrr.console.survey_texts import first_text
 from jrr.console.surveys import all_surveys, read
 from jrr.protocol.states import CLOSED, OPEN
@@ -13,11 +12,7 @@ from jrr.protocol.states import CLOSED, OPEN
 _ORDER = {OPEN: 0, CLOSED: 2}
 
 
-def routes(console: Console) -> list[Route]:
-    """Its address."""
-    return [page(console, "/", _home)]
-
-
+@page("/")
 def _home(request: PageRequest) -> Response:
     console = request.console
     rows = [

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -20,7 +20,7 @@ from jrr import __version__
 from jrr.console.inside import InsideSender
 from jrr.console.sessions import Session, Sessions
 from jrr.console.survey_texts import first_text, groupings, path_of
-from jrr.errors import JrrError, ProtocolError
+from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
@@ -150,6 +150,7 @@ class PageRequest:
 
 
 Handler = Callable[[PageRequest], Response]
+_PAGES: list[tuple[str, str, Handler]] = []  # address, method and function of every page
 _TEMPLATES = Environment(
     loader=PackageLoader("jrr.console"),
     autoescape=True,  # whatever a text holds, it is text
@@ -183,6 +184,12 @@ def download(body: bytes | str, name: str, kind: str) -> Response:
     )
 
 
+def check_sure(request: PageRequest, words: str) -> None:
+    """Refuse what cannot be taken back, unless the box was ticked."""
+    if request.form.get("sure") != "yes":
+        raise ArgumentError(f"{words}: say that you are sure, by the box above it")
+
+
 def cookie_name(request: Request) -> str:
     """By https one that no other host and no http page can set."""
     return "__Host-jrr-console" if request.url.scheme == "https" else "jrr-console"
@@ -197,11 +204,30 @@ def same_origin(request: Request) -> bool:
     return origin is None or urlsplit(origin).netloc == request.url.netloc
 
 
-def page(console: Console, path: str, handler: Handler, *methods: str) -> Route:
-    """A route for those who are signed in; forms must be from a page of theirs.
+def page(path: str, method: str = "GET") -> Callable[[Handler], Handler]:
+    """The function below is the page at this address, for those who are signed in.
 
-    The handler runs in a thread beside the event loop: it may wait, and compute.
+    It runs in a thread beside the event loop: it may wait, and compute.
     """
+
+    def mark(handler: Handler) -> Handler:
+        _PAGES.append((path, method, handler))
+        return handler
+
+    return mark
+
+
+def routes_in(console: Console, module: str) -> list[Route]:
+    """Routes to the pages of a module, in the order in which they stand there."""
+    return [
+        Route(path, _endpoint(console, handler), methods=[method])
+        for path, method, handler in _PAGES
+        if handler.__module__ == module
+    ]
+
+
+def _endpoint(console: Console, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Ask for a session, and that forms are from a page of it."""
 
     async def endpoint(http: Request) -> Response:
         session = console.sessions.find(http.cookies.get(cookie_name(http)))
@@ -212,16 +238,11 @@ def page(console: Console, path: str, handler: Handler, *methods: str) -> Route:
             form = await read_form(http)
             if not (same_origin(http) and session.accepts(form.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
-        request = PageRequest(
-            console=console,
-            http=http,
-            session=session,
-            form=form,
-            query=Form(list(http.query_params.multi_items())),
-        )
+        query = Form(list(http.query_params.multi_items()))
+        request = PageRequest(console=console, http=http, session=session, form=form, query=query)
         return await run_in_threadpool(_answered, handler, request)
 
-    return Route(path, endpoint, methods=list(methods or ("GET",)))
+    return endpoint
 
 
 def _answered(handler: Handler, request: PageRequest) -> Response:
@@ -274,22 +295,19 @@ async def read_form(request: Request) -> Form:
     return Form(fields)
 
 
-def with_headers(headers: Mapping[str, str] = HEADERS) -> Callable[[Any], Any]:
-    """An application whose replies have these headers, where they say nothing else themselves."""
-    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+def with_headers(app: Any) -> Any:
+    """An application whose replies have the headers, where they say nothing else themselves."""
+    encoded = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
-    def wrap(app: Any) -> Any:
-        async def wrapped(scope: Any, receive: Any, send: Any) -> None:
-            async def sending(message: Any) -> None:
-                if message["type"] == "http.response.start":
-                    own = list(message.get("headers", ()))
-                    said = {name.lower() for name, _ in own}
-                    added = [entry for entry in encoded if entry[0] not in said]
-                    message = {**message, "headers": [*own, *added]}
-                await send(message)
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        async def sending(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message.get("headers", ()))
+                said = {name.lower() for name, _ in own}
+                added = [entry for entry in encoded if entry[0] not in said]
+                message = {**message, "headers": [*own, *added]}
+            await send(message)
 
-            await app(scope, receive, sending)
+        await app(scope, receive, sending)
 
-        return wrapped
-
-    return wrap
+    return wrapped

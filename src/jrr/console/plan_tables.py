@@ -27,6 +27,7 @@ from jrr.survey.plan import (
 )
 from jrr.survey.promises import EVERYTHING
 
+TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
 MECHANISMS = ("rr", "jrr", "drr", "mrr")
 VIEWS = {
     "cards": "somebody who sees the reports of one person and 5 other people's cards",
@@ -145,11 +146,6 @@ def _relative(one: QuestionPlan) -> float:
     return one.margin / width
 
 
-def all_waves(wish: PlanWish) -> int:
-    """How many times the same people are asked."""
-    return wish.asked().waves
-
-
 def _picture(made: Mapping[str, DraftPlan]) -> str:
     widest = {name: max(map(_relative, one.questions)) for name, one in made.items()}
     bars = [
@@ -187,17 +183,18 @@ def total_loss(wish: PlanWish, mechanism: str, view: str) -> str:
     return show_guarantee(made.guarantee(view), delta)
 
 
-def quick_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
-    """Mechanism -> ε by view; None where it takes seconds, and is told by `slow_losses`."""
+def losses(wish: PlanWish, *, is_quick: bool) -> list[tuple[str, list[str | None]]]:
+    """Mechanism -> ε by view; is_quick: None where it takes seconds."""
     return [
-        (name, [None if view == EVERYTHING else total_loss(wish, name, view) for view in VIEWS])
+        (
+            name,
+            [
+                None if is_quick and view == EVERYTHING else total_loss(wish, name, view)
+                for view in VIEWS
+            ],
+        )
         for name in MECHANISMS
     ]
-
-
-def slow_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
-    """The same with all views."""
-    return [(name, [total_loss(wish, name, view) for view in VIEWS]) for name in MECHANISMS]
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from jrr.client.operator import new_invitations
 from jrr.console.pages import PREVIEW, START, Console
 from jrr.dealing.kinds import Dealers
+from jrr.protocol.states import OPEN
 from jrr.servers.common.problems import Problem
 from jrr.servers.page.files import PageFile, page_files
 from jrr.survey.creation import SurveyRequest
@@ -132,7 +133,7 @@ def routes(console: Console) -> list[Route]:
     async def status(request: Request) -> Response:
         if _found(previews, request) is None:
             return _problem(Problem(404, "unknown-survey", "there is no such preview"))
-        return JSONResponse({"state": "open"})
+        return JSONResponse({"state": OPEN})
 
     async def refuse(_: Request) -> Response:
         return _problem(REFUSED)

@@ -15,6 +15,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.console.counts import Counts, counts_of, without_card
 from jrr.console.surveys import operator_of, read
 from jrr.errors import JrrError
+from jrr.protocol.states import OPEN
 
 if TYPE_CHECKING:
     from jrr.console.pages import Console
@@ -26,7 +27,7 @@ SHARE = 20  # one that took a second is not repeated for so many
 PAUSE = 10.0  # seconds between two of them, at least
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Snapshot:
     """A survey at one moment."""
 
@@ -109,7 +110,7 @@ class Snapshots:
         rested = self._clock() - kept.at
         if rested < max(PAUSE, SHARE * kept.latest.seconds):
             return False
-        is_live = has_dealer and kept.latest.counts.state == "open"
+        is_live = has_dealer and kept.latest.counts.state == OPEN
         return is_live or read(self._console, counts_of, survey) != kept.latest.counts
 
     def _taken(self, survey: "Survey", session: "Session | None") -> Snapshot:

@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection, distinct, func, select
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.console.pages import Console, PageRequest, page
 from jrr.console.survey_texts import first_text, path_of
@@ -30,14 +29,10 @@ class DealingStatus:
     burned: bool  # whether nothing is left from which a card could be found
 
 
-def routes(console: Console) -> list[Route]:
-    """Its address."""
-
-    def status(request: PageRequest) -> Response:
-        is_dealer = console.settings.role == Role.DEALER
-        return request.page("status.html", section="", rows=statuses(console), is_dealer=is_dealer)
-
-    return [page(console, "/", status)]
+@page("/")
+def _status(request: PageRequest) -> Response:
+    rows, is_dealer = statuses(request.console), request.console.settings.role == Role.DEALER
+    return request.page("status.html", section="", rows=rows, is_dealer=is_dealer)
 
 
 def own_store(console: Console) -> Any:

@@ -1,11 +1,11 @@
 """One survey: who has answered, what the results are so far, by group and since the wave before."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
-from starlette.routing import Route
 
 from jrr.client.report import ReportWish
 from jrr.console.counts import counts_of
@@ -29,53 +29,42 @@ from jrr.reporting.report_words import limits_in_words
 from jrr.survey.survey import Survey
 
 
-def routes(console: Console) -> list[Route]:
-    """Their addresses."""
-    snapshots = snapshots_of(console)
-    drawn: dict[str, tuple[Snapshot, Markup]] = {}  # the latest results of each survey, as HTML
+@page(PATH)
+def _watch(request: PageRequest) -> Response:
+    console, survey = request.console, survey_of(request)
+    latest = snapshots_of(console).latest(survey, request.session)
+    return request.page(
+        "watch.html",
+        survey=survey,
+        tab="watch",
+        facts=facts_of(survey, read(console, counts_of, survey), latest),
+        known=known_tokens(request, survey),
+        dealer_error="" if latest is None else latest.dealer_error,
+        results=None if latest is None else _drawn(latest),
+    )
 
-    def results_of(survey: Survey, latest: Snapshot) -> Markup:
-        """Drawn once for all pages that are open."""
-        kept = drawn.get(survey.hash)
-        if kept is None or kept[0] is not latest:
-            kept = drawn[survey.hash] = (latest, _results(latest.report))
-        return kept[1]
 
-    def watch(request: PageRequest) -> Response:
-        survey = survey_of(request)
-        counts = read(console, counts_of, survey)
-        latest = snapshots.latest(survey, request.session)
-        return request.page(
-            "watch.html",
-            survey=survey,
-            tab="watch",
-            facts=facts_of(survey, counts, latest),
-            known=known_tokens(request, survey),
-            dealer_error="" if latest is None else latest.dealer_error,
-            results=None if latest is None else results_of(survey, latest),
-        )
+@page(f"{PATH}/results")
+def _latest_results(request: PageRequest) -> Response:
+    """A part of the page, when more has come."""
+    latest = snapshots_of(request.console).take(survey_of(request), request.session)
+    return render("results.html", results=_drawn(latest))
 
-    def results(request: PageRequest) -> Response:
-        """A part of the page, when more has come."""
-        survey = survey_of(request)
-        latest = snapshots.take(survey, request.session)
-        return render("results.html", results=results_of(survey, latest))
 
-    def dealers(request: PageRequest) -> Response:
-        """Keep dealers' tokens for this session, once they have said that these are theirs."""
-        survey = survey_of(request)
-        take_tokens(request, survey)
-        snapshots.forget(survey)
-        request.session.note("The dealer's counts are shown until you sign out.")
-        return goto(path_of(survey))
+@page(f"{PATH}/dealers", "POST")
+def _dealers(request: PageRequest) -> Response:
+    """Keep dealers' tokens for this session, once they have said that these are theirs."""
+    survey = survey_of(request)
+    take_tokens(request, survey)
+    snapshots_of(request.console).forget(survey)
+    request.session.note("The dealer's counts are shown until you sign out.")
+    return goto(path_of(survey))
 
-    return [
-        page(console, PATH, watch),
-        page(console, f"{PATH}/results", results),
-        page(console, f"{PATH}/dealers", dealers, "POST"),
-        page(console, f"{PATH}/groups", _groups),
-        page(console, f"{PATH}/waves", _waves),
-    ]
+
+@lru_cache(maxsize=32)
+def _drawn(latest: Snapshot) -> Markup:
+    """The results as HTML, drawn once for all pages that are open."""
+    return _results(latest.report)
 
 
 def _results(report: SurveyReport) -> Markup:
@@ -103,6 +92,7 @@ def _limits(report: SurveyReport) -> Markup:
     return Markup("<article><h3>How to read these numbers</h3><ul>{}</ul></article>").format(listed)
 
 
+@page(f"{PATH}/groups")
 def _groups(request: PageRequest) -> Response:
     survey, by = survey_of(request), request.query.get("by")
     sections, has_any = None, True
@@ -134,6 +124,7 @@ def _in_console_words(report: SurveyReport) -> SurveyReport:
     return replace(report, groupings=tuple(groupings))
 
 
+@page(f"{PATH}/waves")
 def _waves(request: PageRequest) -> Response:
     survey, since = survey_of(request), request.query.get("since")
     paired = request.query.get("paired") == "yes"

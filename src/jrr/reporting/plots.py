@@ -18,6 +18,7 @@ from jrr.planning.plans import Plan
 from jrr.reporting.intervals import intervals_in_words
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = {key: family.colour for key, family in families().items()}
@@ -47,16 +48,15 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
                 linewidth=2,
             )
     request = plan.request
-    axes.set_xlabel("true frequency (%)")
-    axes.set_ylabel("standard error (percentage points)")
     axes.set_ylim(bottom=0)
     cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
-    axes.set_title(
+    label_axes(
+        axes,
+        "true frequency (%)",
+        "standard error (percentage points)",
         f"n = {request.n:,}, ε = {request.epsilon:g} in the view {plan.view}, "
         f"{request.colluders} colluders; dealer cap: {cap}",
-        fontsize=10,
     )
-    axes.legend(frameon=False, fontsize=8)
     return save(figure, path)
 
 
@@ -78,15 +78,14 @@ def draw_lost_cards(plan: Plan, path: str | Path) -> Path:
             linewidth=2,
         )
     request = plan.request
-    axes.set_xlabel("cards that were dealt and never reported with (%)")
-    axes.set_ylabel("expected standard error (percentage points)")
     axes.set_ylim(bottom=0)
-    axes.set_title(
+    label_axes(
+        axes,
+        "cards that were dealt and never reported with (%)",
+        "expected standard error (percentage points)",
         f"{request.n:,} cards, ε = {request.epsilon:g}, each planned for "
         f"{100 * request.lost:g}% lost",
-        fontsize=10,
     )
-    axes.legend(frameon=False, fontsize=8)
     return save(figure, path)
 
 
@@ -114,14 +113,13 @@ def draw_losses(plan: Plan, path: str | Path) -> Path:
     axes.set_yscale("log")
     axes.set_ylim(faint, 1)
     axes.set_xlim(grid[0], 1.02 * far)
-    axes.set_xlabel("ε")
-    axes.set_ylabel("δ (dotted: is reached)")
-    axes.set_title(
+    label_axes(
+        axes,
+        "ε",
+        "δ (dotted: is reached)",
         f"A collector who knows everybody else's answer and {plan.request.colluders} cards; "
         f"n = {plan.request.n:,}",
-        fontsize=10,
     )
-    axes.legend(frameon=False, fontsize=8)
     return save(figure, path)
 
 
@@ -159,16 +157,13 @@ def draw_estimate(
             capsize=3,
             label=f"{name} ({estimate.n:,})",
         )
-    axes.set_yticks(range(len(order)), [names[v][:30] for v in order], fontsize=8)
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    meaning = intervals_in_words(first, level, simultaneous)
-    axes.set_xlabel(f"estimated share (%)\n{meaning}", fontsize=9)
     if len(shown) > 1:
         axes.legend(frameon=False, fontsize=8)
-    titles = [question] if question else []
-    if len(shown) < len(estimates):
-        titles.append(f"the first {len(shown)} of {len(estimates)} groups")
-    axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
+    meaning = intervals_in_words(first, level, simultaneous)
+    left_out = len(shown) < len(estimates)
+    note = f"the first {len(shown)} of {len(estimates)} groups" if left_out else ""
+    _name_rows(axes, [names[v][:30] for v in order], f"estimated share (%)\n{meaning}")
+    _title(axes, question, note)
     return save(figure, path)
 
 
@@ -184,15 +179,30 @@ def draw_means(
         error = [[mean.mean - low], [high - mean.mean]]
         axes.errorbar(mean.mean, row, xerr=error, fmt="o", color="C0", markersize=4, capsize=3)
     names = [f"{name[:30] or 'everybody'} ({mean.n:,})" for name, mean in shown.items()]
-    axes.set_yticks(range(len(shown)), names, fontsize=8)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
     meaning = intervals_in_words(next(iter(means.values())).share, level, simultaneous=False)
-    axes.set_xlabel(f"estimated mean\n{meaning}", fontsize=9)
-    titles = [question] if question else []
-    if len(shown) < len(means):
-        titles.append(f"the first {len(shown)} of {len(means)}")
-    axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
+    _name_rows(axes, names, f"estimated mean\n{meaning}")
+    left_out = len(shown) < len(means)
+    _title(axes, question, f"the first {len(shown)} of {len(means)}" if left_out else "")
     return save(figure, path)
+
+
+def _name_rows(axes: "Axes", names: Sequence[str], across: str) -> None:
+    """Rows from the top, and what stands below them."""
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(across, fontsize=9)
+
+
+def _title(axes: "Axes", *lines: str) -> None:
+    axes.set_title("\n".join(fill(line, 90) for line in lines if line), fontsize=9)
+
+
+def label_axes(axes: "Axes", across: str, up: str, title: str) -> None:
+    """What stands beside and above a picture of lines, and its legend."""
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.set_title(title, fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
 
 
 def new_figure(width: float, height: float) -> "Figure":

@@ -10,7 +10,7 @@ import numpy as np
 from jrr.planning.liars import liar_bias
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.privacy.cost_table import belief
-from jrr.reporting.plots import COLOURS, new_figure, save
+from jrr.reporting.plots import COLOURS, label_axes, new_figure, save
 from jrr.research.attacks.bias import refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
@@ -123,10 +123,8 @@ def _one_liar(setting: Setting, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axes.minorticks_off()
-    axes.set_xlabel("ε")
-    axes.set_ylabel("people that one liar adds")
-    axes.legend(frameon=False, fontsize=8)
-    axes.set_title(f"One liar among {setting.n:,} contributors", fontsize=10)
+    title = f"One liar among {setting.n:,} contributors"
+    label_axes(axes, "ε", "people that one liar adds", title)
     return save(figure, path)
 
 
@@ -154,9 +152,7 @@ def _coercion(setting: Setting, path: Path) -> Path:
         axes.bar_label(bars, fmt="%.0f", fontsize=8)
     axes.axhline(10, color="black", linewidth=1, linestyle=":")
     axes.set_xticks(range(len(names)), names)
-    axes.set_ylabel("what 10% likely can become (%)")
-    axes.legend(frameon=False, fontsize=8)
-    axes.set_title("A coerced contributor who …", fontsize=10)
+    label_axes(axes, "", "what 10% likely can become (%)", "A coerced contributor who …")
     return save(figure, path)
 
 
@@ -191,10 +187,7 @@ def _curves(
         axes.plot(at, finite, style, color=colour, label=name, linewidth=2)
     if log:
         axes.set_xscale("log")
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.legend(frameon=False, fontsize=8)
-    axes.set_title(title, fontsize=10)
+    label_axes(axes, across, up, title)
     return save(figure, path)
 
 
