@@ -4,11 +4,11 @@ import asyncio
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.interface import Dealing, even_deck
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, IntegrityError, JrrError
-from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
 from jrr.planning.plans import plan as plan_for
@@ -42,100 +41,12 @@ Progress = Callable[[str, int, int], None]  # what is being done, how much, of h
 
 
 @dataclass(frozen=True)
-class Demonstration:
-    """What came out, and where it was made."""
-
-    outcome: DemoRun
-    survey: str  # its hash
-    received: int
-    estimate: dict[str, Any]  # as the collector replied
-
-
-@dataclass(frozen=True)
 class _Person:
     """A contributor who has only an invitation, a device and an answer."""
 
     secret: bytes
     device: bytes
     value: int | None  # None: takes a card and is never heard of again
-
-
-def run(
-    plan: Plan,
-    values: np.ndarray[Any, Any],
-    folder: Path,
-    *,
-    databases: Mapping[str, str] | None = None,
-    progress: Progress = lambda step, done, total: None,
-    committee: bool = False,
-    vanishing: int = 0,
-    dealers: int = 1,
-) -> Demonstration:
-    """Ask everybody over HTTP, by the plan's mechanism; the servers stop whatever happens.
-
-    Args:
-        plan: What was planned; see `planned_for_committee` where one deals.
-        values: The true answers, 0 or 1, of those who report.
-        folder: For databases, keys, logs and the exported reports.
-        databases: Name of a server -> its database; SQLite in the folder where there is none.
-        progress: Told what is being done, how much, and of how much.
-        committee: Three parties deal the cards together, and there is no dealer.
-        vanishing: How many more people take a card and never report.
-        dealers: How many servers each deal a card, which everybody adds.
-
-    Returns:
-        What the collector estimated, and the same from its export.
-
-    Raises:
-        JrrError: Contributors failed.
-        IntegrityError: The export is of another mechanism than was planned.
-    """
-    n = len(values) + vanishing
-    answers = shuffled(np.append(values.astype(np.int64), [-1] * vanishing), SecureRandom())
-    with ExitStack() as stack:
-
-        def start(role: str, name: str) -> Running:
-            progress(f"starting {name}", 0, 1)
-            own = folder / name.replace(" ", "-")
-            return stack.enter_context(running(role, own, (databases or {}).get(name)))
-
-        together = committee and plan.mechanism.deals
-        operator = _operator(plan, start, n, together, dealers if plan.mechanism.deals else 1)
-        survey = operator.survey
-        operator.install()
-        progress("inviting", 0, 1)
-        invitations = new_invitations(n)
-        operator.invite(invitations)
-        operator.open()
-        limits = Limits(survey.cost, patience=30.0)
-        people = [
-            _Person(invitation_secret(text), os.urandom(32), None if value < 0 else int(value))
-            for text, value in zip(invitations, answers, strict=True)
-        ]
-        if survey.dealing.enrols:
-            _all(
-                (contributor.enrol(survey, one.secret, limits, one.device) for one in people),
-                lambda done: progress("enrolling over HTTP", done, n),
-            )
-            progress("three parties shuffle and seal", 0, 1)
-            operator.deal()
-        _all(
-            (_answer(survey.link, person, limits) for person in people),
-            lambda done: progress("answering over HTTP", done, n),
-        )
-        progress("closing and burning the cards", 0, 1)
-        operator.close()
-        reply = operator.estimate(ANSWER)
-        exported = operator.export("parquet")
-    dealt = survey.by_name[ANSWER].for_people(n)
-    asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
-    as_dealt = replace(plan, request=asked, mechanism=dealt)
-    return Demonstration(
-        DemoRun(as_dealt, _estimate(dealt, exported, folder)),
-        survey.hash,
-        len(values),
-        reply,
-    )
 
 
 def over_http(
@@ -147,6 +58,8 @@ def over_http(
     progress: Progress = lambda step, done, total: None,
 ) -> DemoSurvey:
     """The survey, its chosen mechanism's outcome replaced by one over the network.
+
+    The servers stop whatever happens.
 
     Args:
         survey: What was run in one process.
@@ -160,39 +73,75 @@ def over_http(
 
     Raises:
         MissingExtraError: PostgreSQL is asked for and not installed.
+        JrrError: Contributors failed.
+        IntegrityError: The export is of another mechanism than was planned.
     """
-    reporters = survey.n - survey.vanished
-    # Who says yes has nothing to do with who comes when: `run` puts them in a random order.
-    values = (np.arange(reporters) < round(survey.truth * reporters)).astype(np.uint8)
     chosen, plan = survey.chosen, survey.outcomes[survey.chosen].plan
     if committee:
         chosen = _dealt_by_committee(survey)
-        plan = planned_for_committee(survey.outcomes[chosen].plan, chosen)
+        plan = _planned_for_committee(survey.outcomes[chosen].plan, chosen)
     elif dealers > 1 and not plan.mechanism.announced:
         raise ArgumentError(
             f"--dealers must be 1 for {plan.mechanism.name}: only cards whose sums are announced "
             "(MRR) can be dealt by several and added"
         )
+    role, count = ("party", PARTIES) if committee else ("dealer", dealers)
+    names = [f"{role} {number}" for number in range(count if plan.mechanism.deals else 0)]
     with tempfile.TemporaryDirectory(prefix="jrr-demo-") as name, ExitStack() as stack:
-        databases = None
+        folder, databases = Path(name), dict[str, str]()
         if postgres:
             progress("starting PostgreSQL", 0, 1)
-            parties = [f"party {number}" for number in range(PARTIES)]
-            several = ["dealer", *(f"dealer {number}" for number in range(1, dealers))]
-            names = ["collector", *(parties if committee else several)]
-            databases = stack.enter_context(embedded.postgres(Path(name), *names))
-        demonstration = run(
-            plan,
-            values,
-            Path(name),
-            databases=databases,
-            progress=progress,
-            committee=committee,
-            vanishing=survey.vanished,
-            dealers=dealers,
+            databases = stack.enter_context(embedded.postgres(folder, "collector", *names))
+
+        def start(role: str, name: str) -> Running:
+            progress(f"starting {name}", 0, 1)
+            own = folder / name.replace(" ", "-")
+            return stack.enter_context(running(role, own, databases.get(name)))
+
+        collector = start("collector", "collector")
+        servers = [start(role, name) for name in names]
+        dealing: Dealing = Nobody()
+        if servers:
+            urls = tuple(one.url for one in servers)
+            dealing = running_committee(servers, 1) if committee else Dealers(urls)
+        asked = _survey(plan, dealing, collector.url, survey.n)
+        admins = {number: server.admin for number, server in enumerate(servers)}
+        exported = _ask_all(Operator(asked, admins, collector.admin), survey, progress)
+        outcome = _outcome(plan, asked.by_name[ANSWER].for_people(survey.n), exported, folder)
+    return replace(survey, chosen=chosen, outcomes=survey.outcomes | {chosen: outcome})
+
+
+def _ask_all(operator: Operator, demo: DemoSurvey, progress: Progress) -> bytes:
+    """Invite everybody, let them answer or vanish, and close; the answers as Parquet."""
+    survey, n = operator.survey, demo.n
+    reporters = n - demo.vanished
+    says_yes = (np.arange(reporters) < round(demo.truth * reporters)).astype(np.int64)
+    # Who says yes, and who vanishes, has nothing to do with who comes when.
+    answers = shuffled(np.append(says_yes, [-1] * demo.vanished), SecureRandom())
+    operator.install()
+    progress("inviting", 0, 1)
+    invitations = new_invitations(n)
+    operator.invite(invitations)
+    operator.open()
+    limits = Limits(survey.cost, patience=30.0)
+    people = [
+        _Person(invitation_secret(text), os.urandom(32), None if value < 0 else int(value))
+        for text, value in zip(invitations, answers, strict=True)
+    ]
+    if survey.dealing.enrols:
+        _all(
+            (contributor.enrol(survey, one.secret, limits, one.device) for one in people),
+            lambda done: progress("enrolling over HTTP", done, n),
         )
-    outcomes = survey.outcomes | {chosen: demonstration.outcome}
-    return replace(survey, chosen=chosen, outcomes=outcomes)
+        progress("three parties shuffle and seal", 0, 1)
+        operator.deal()
+    _all(
+        (_answer(survey.link, person, limits) for person in people),
+        lambda done: progress("answering over HTTP", done, n),
+    )
+    progress("closing and burning the cards", 0, 1)
+    operator.close()
+    return operator.export("parquet")
 
 
 def _dealt_by_committee(survey: DemoSurvey) -> str:
@@ -203,7 +152,7 @@ def _dealt_by_committee(survey: DemoSurvey) -> str:
     return min(known, key=lambda key: known[key].plan.stderr())
 
 
-def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
+def _planned_for_committee(plan: Plan, mechanism: str) -> Plan:
     """The same request, planned so that the guarantee holds when enrolment fixes n."""
     asked = plan.request
     return plan_for(
@@ -213,24 +162,6 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
         dealer_epsilon=math.inf if asked.dealer_epsilon is None else asked.dealer_epsilon,
         mechanism=mechanism,
     )
-
-
-def _operator(
-    plan: Plan, start: Callable[[str, str], Running], capacity: int, committee: bool, dealers: int
-) -> Operator:
-    """Start the servers that the plan needs; the operator of all of them."""
-    collector = start("collector", "collector")
-    dealing: Dealing = Nobody()
-    servers: list[Running] = []
-    if committee:
-        servers = [start("party", f"party {at}") for at in range(PARTIES)]
-        dealing = running_committee(servers, 1)
-    elif plan.mechanism.deals:
-        names = ["dealer", *(f"dealer {at}" for at in range(1, dealers))]
-        servers = [start("dealer", name) for name in names]
-        dealing = Dealers(tuple(one.url for one in servers))
-    survey = _survey(plan, dealing, collector.url, capacity)
-    return Operator(survey, {at: one.admin for at, one in enumerate(servers)}, collector.admin)
 
 
 def _survey(plan: Plan, dealing: Dealing, collector: str, capacity: int) -> Survey:
@@ -271,13 +202,14 @@ def _answer(link: str, person: _Person, limits: Limits) -> Steps[Receipt | None]
     return (yield from steps)
 
 
-def _estimate(mechanism: Mechanism, exported: bytes, folder: Path) -> Estimate:
+def _outcome(plan: Plan, dealt: Mechanism, exported: bytes, folder: Path) -> DemoRun:
     """Count the exported file once more: what is shown is what anybody can check."""
     from jrr.tables.survey_answers import estimate_survey
 
     path = folder / "answers.parquet"
     path.write_bytes(exported)
     result = estimate_survey(path)[ANSWER]
-    if result.header.mechanism != mechanism:
+    if result.header.mechanism != dealt:
         raise IntegrityError("the collector must export the mechanism that was planned")
-    return result.estimate
+    asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
+    return DemoRun(replace(plan, request=asked, mechanism=dealt), result.estimate)
