@@ -7,15 +7,16 @@ from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
 
 from jrr.console.drafts import make_table
 from jrr.console.pages import START, Console, refusal, routes_in, with_headers
 from jrr.console.signing import signing_routes
-from jrr.console.static_files import static_routes
 from jrr.protocol.states import Role
 from jrr.servers.common.settings import Settings
 
+STATIC = Mount("/static", StaticFiles(packages=[("jrr.console", "static")]))
 PAGES = (  # modules of this room, in the order in which their addresses are looked at
     "home",
     "planning_page",
@@ -41,7 +42,7 @@ def add_console(app: Any, settings: Settings, engine: Engine) -> None:
     """
     console = Console.of(app, settings, engine)
     inner = Starlette(
-        routes=[*signing_routes(console), *static_routes(), *_routes(console)],
+        routes=[*signing_routes(console), STATIC, *_routes(console)],
         exception_handlers={404: _missing, 405: _missing},
     )
 

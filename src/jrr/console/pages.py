@@ -29,20 +29,10 @@ log = logging.getLogger("jrr.servers")
 START = "/console"
 PREVIEW = "preview"  # in Console.more: draft, origin and options -> address of a preview
 MOST_FIELDS = 20_000  # of a form
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "frame-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types jrr",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types jrr"
 )
 HEADERS = {
     "content-security-policy": POLICY,

@@ -30,18 +30,10 @@ DEALER = "https://dealer.example"  # for the page's words; its policy lets nothi
 MOST = 50  # previews at a time
 FRAMES = b"if (window.top !== window.self)"  # of page.js
 FOCUS = b"top.focus({"  # of page.js: a new screen takes the focus, here only from one before it
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'self'",
-        "require-trusted-types-for 'script'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
+    "require-trusted-types-for 'script'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
