@@ -281,7 +281,7 @@ class Operator:
         return found
 
     def export(self, kind: str) -> bytes:
-        """All answers, a row per person: "parquet", "csv", or "csv.json" for its header."""
+        """All answers, a row per person: "parquet" or "csv"."""
         return self.at_collector().get_bytes(f"{self.path}/export?format={kind}")
 
     def close(

@@ -14,7 +14,7 @@ from jrr.survey.survey import Survey
 
 # A page without scripts, that asks nobody for anything; its styles stand in it.
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-ANSWERS = ("answers.csv", "answers.csv.json", "answers.parquet")
+ANSWERS = ("answers.csv", "answers.parquet")
 CODEBOOKS = ("codebook.csv", "codebook.json", "answers.R")
 
 
