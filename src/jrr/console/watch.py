@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -23,6 +22,7 @@ from jrr.console.surveys import (
 )
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED
+from jrr.reporting.intervals import ChangeRow, change_rows
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
@@ -129,7 +129,7 @@ def _waves(request: PageRequest) -> Response:
     survey, since = survey_of(request), request.query.get("since")
     paired = request.query.get("paired") == "yes"
     others = _other_waves(request.console, survey)
-    rows: list[dict[str, Any]] = []
+    rows: list[ChangeRow] = []
     words = which = ""
     if since:
         other = next((other for other in others if other.hash == since), None)
@@ -141,7 +141,7 @@ def _waves(request: PageRequest) -> Response:
         try:
             found = operator_of(request.console, later).change(earlier, paired=paired)
             rows = [
-                row | {"question": later.by_name[row["question"]].text}
+                row._replace(question=later.by_name[row.question].text)
                 for row in change_rows(found["changes"])
             ]
         except JrrError as error:
@@ -167,28 +167,3 @@ def _other_waves(console: Console, survey: Survey) -> list[Survey]:
         if other.hash != survey.hash and other.collector_salt == survey.collector_salt
     ]
     return sorted(found, key=lambda other: -other.wave)
-
-
-def change_rows(changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """What has changed, a line each: question, answer, change and interval as they are shown."""
-    rows = []
-    for name, facts in changes.items():
-        if "refused" in facts:
-            rows.append(
-                {"question": name, "answer": "", "change": "", "interval": facts["refused"]}
-            )
-        elif "mean" in facts:
-            low, high = facts["mean"]["interval"]
-            moved = facts["mean"]["change"]
-            shown = {"change": f"{moved:+.4g}", "interval": f"{low:+.4g} to {high:+.4g}"}
-            rows.append({"question": name, "answer": "mean"} | shown)
-        else:
-            for label, moved, (low, high) in zip(
-                facts["labels"], facts["difference"], facts["interval"], strict=True
-            ):
-                shown = {
-                    "change": f"{100 * moved:+.2f} points",
-                    "interval": f"{100 * low:+.2f} to {100 * high:+.2f}",
-                }
-                rows.append({"question": name, "answer": label} | shown)
-    return rows

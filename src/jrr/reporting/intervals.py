@@ -1,5 +1,8 @@
 """What intervals mean, in words: which chance, for how many answers, of whom."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
 from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate
 from jrr.reporting.catalogue import FALLBACK, text
 from jrr.reporting.numerals import Numerals
@@ -56,3 +59,28 @@ def weights_in_words(estimate: Estimate) -> str:
     if estimate.effective_n < FEWEST_EFFECTIVE:
         words += f" Below {FEWEST_EFFECTIVE} intervals may hold less often than they say."
     return words
+
+
+class ChangeRow(NamedTuple):
+    """What has changed between two waves in one answer, as it is shown."""
+
+    question: str
+    answer: str  # "": of a mean, or where nothing is shown
+    change: str  # "": nothing is shown
+    interval: str  # or why not
+
+
+def change_rows(changes: Mapping[str, Mapping[str, Any]]) -> Iterator[ChangeRow]:
+    """The changes that a collector tells, a row each."""
+    for name, facts in changes.items():
+        if "refused" in facts:
+            yield ChangeRow(name, "", "", facts["refused"])
+        elif "mean" in facts:
+            low, high = facts["mean"]["interval"]
+            moved = facts["mean"]["change"]
+            yield ChangeRow(name, "", f"{moved:+.4g}", f"{low:+.4g} to {high:+.4g}")
+        else:
+            answers = zip(facts["labels"], facts["difference"], facts["interval"], strict=True)
+            for label, moved, (low, high) in answers:
+                ends = f"{100 * low:+.2f} to {100 * high:+.2f}"
+                yield ChangeRow(name, label, f"{100 * moved:+.2f} points", ends)

@@ -114,39 +114,26 @@ class _Page:
     # -- who took part ---------------------------------------------------------------------
 
     def _participation(self, people: Participation) -> str:
-        say, count = self.say, self.numerals.count
-        rows: list[tuple[str, str, str]] = []
+        say, deals = self.say, self.report.deals
 
-        def share(key: str, part: int, whole: int | None) -> str:
-            if not whole:
-                return ""
-            return say(f"who.{key}", share=self.numerals.percent(part / whole, 1))
+        def row(key: str, part: int, of: str = "", whole: int | None = None) -> tuple[str, ...]:
+            share = say(f"who.{of}", share=self.numerals.percent(part / whole, 1)) if whole else ""
+            return say(f"who.{key}"), self.numerals.count(part), share
 
-        if people.invited is not None:
-            rows.append((say("who.invited"), count(people.invited), ""))
-        rows.append(
-            (
-                say("who.answered"),
-                count(people.answered),
-                share("of_invited", people.answered, people.invited),
-            )
-        )
-        if self.report.deals and people.carded is not None and people.cardless is not None:
+        rows = [] if people.invited is None else [row("invited", people.invited)]
+        rows.append(row("answered", people.answered, "of_invited", people.invited))
+        if deals and people.carded is not None and people.cardless is not None:
             for key, part in (("carded", people.carded), ("cardless", people.cardless)):
-                with_share = share("of_answered", part, people.answered)
-                rows.append((say(f"who.{key}"), count(part), with_share))
-        if self.report.deals and people.dealt is None:
+                rows.append(row(key, part, "of_answered", people.answered))
+        if deals and people.dealt is None:
             rows.append((say("who.dealt"), say("who.unknown"), ""))
-        elif self.report.deals and people.dealt is not None:
-            rows.append((say("who.dealt"), count(people.dealt), ""))
+        elif deals and people.dealt is not None:
+            rows.append(row("dealt", people.dealt))
             if people.lost is not None:
-                with_share = share("of_dealt", people.lost, people.dealt)
-                rows.append((say("who.lost"), count(people.lost), with_share))
-        head: tuple[str, ...] = ("", say("who.people"), say("who.share"))
-        cells: list[tuple[str, ...]] = list(rows)
-        if not any(row[2] for row in rows):
-            head, cells = head[:2], [row[:2] for row in rows]
-        table = _table(say("who.caption"), head, cells)
+                rows.append(row("lost", people.lost, "of_dealt", people.dealt))
+        width = 3 if any(cells[2] for cells in rows) else 2
+        head = ("", say("who.people"), say("who.share"))
+        table = _table(say("who.caption"), head[:width], [cells[:width] for cells in rows])
         note = "" if self.report.by_invitation else _note(say("who.anybody"))
         return table + note
 

@@ -1,6 +1,5 @@
 """`jrr survey change`: what has changed since the wave before."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
 from jrr.cli.survey.shared import operator_of, operator_options, read_survey_file
 from jrr.cli.values import FILE
+from jrr.reporting.intervals import ChangeRow, change_rows
 
 
 @click.command()
@@ -36,23 +36,12 @@ def change(
     show(
         found,
         f"Change from wave {before.wave} to wave {operator.survey.wave}, {whom}",
-        *(
-            f"{name}{line}"
-            for name, facts in found["changes"].items()
-            for line in _changes(facts, f"{100 * level:g}%")
-        ),
+        *(_line(row, f"{100 * level:g}%") for row in change_rows(found["changes"])),
     )
 
 
-def _changes(facts: dict[str, Any], level: str) -> Iterator[str]:
-    """What has changed in one question."""
-    if "refused" in facts:
-        yield f": not shown: {facts['refused']}"
-    elif "mean" in facts:
-        low, high = facts["mean"]["interval"]
-        yield f": {facts['mean']['change']:+.4g} ({low:+.4g} to {high:+.4g}, {level})"
-    else:
-        rows = zip(facts["labels"], facts["difference"], facts["interval"], strict=True)
-        for label, moved, (low, high) in rows:
-            ends = f"{100 * low:+.2f} to {100 * high:+.2f}"
-            yield f", {label}: {100 * moved:+.2f} points ({ends}, {level})"
+def _line(row: ChangeRow, level: str) -> str:
+    if not row.change:
+        return f"{row.question}: not shown: {row.interval}"
+    about = f"{row.question}, {row.answer}" if row.answer else row.question
+    return f"{about}: {row.change} ({row.interval}, {level})"
