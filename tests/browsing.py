@@ -17,4 +17,5 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
 }
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+PICTURES = bool(os.environ.get("JRR_TEST_PICTURES"))  # whether to leave them behind
 SCREENSHOTS = Path(__file__).parents[1] / "build" / "screenshots"

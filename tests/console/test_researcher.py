@@ -11,7 +11,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import ReportedQuestion
 from jrr.survey.survey import read_survey
-from tests.browsing import SCREENSHOTS
+from tests.browsing import PICTURES, SCREENSHOTS
 from tests.console import WORK, Servers
 from tests.console.researching import Researcher, answer_by_page, answer_by_program
 
@@ -52,7 +52,8 @@ class Looks:
             width, height, scheme = LOOKS[look]
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=self.folder / f"{name}-{look}.png", full_page=True)
+            if PICTURES:
+                page.screenshot(path=self.folder / f"{name}-{look}.png", full_page=True)
             options = "{ resultTypes: [], iframes: false }"  # the preview is tested by itself
             found = page.evaluate(f"async () => (await axe.run({options})).violations")
             told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
@@ -63,13 +64,16 @@ class Looks:
         self.seen.append(name)
 
 
-@pytest.mark.parametrize("people", [12, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("people", "by_program"), [(12, 10), pytest.param(200, 100, marks=pytest.mark.slow)]
+)
 def test_a_survey_from_the_plan_to_the_files(
     servers: Servers,
     browser: Any,
     page_url: str,
     axe_script: str,
     people: int,
+    by_program: int,
 ) -> None:
     context = browser.new_context(locale="en-GB", accept_downloads=True)
     said: list[str] = []
@@ -88,11 +92,10 @@ def test_a_survey_from_the_plan_to_the_files(
         assert len({row["invitation"] for row in table}) == people
         researcher.watch()
         page.locator("[data-live=answered]", has_text="0").wait_for()
-        half = people // 2
-        for at, row in enumerate(table[:half]):
+        for at, row in enumerate(table[:by_program]):
             answer_by_program(row["program_link"], at, row["invitation"])
-        researcher.wait_for_figure("answered", str(half))  # by itself
-        for at, row in enumerate(table[half:], half):
+        researcher.wait_for_figure("answered", str(by_program))  # by itself
+        for at, row in enumerate(table[by_program:], by_program):
             answer_by_page(browser, row["link"], at)
         researcher.wait_for_figure("answered", str(people))
         researcher.wait_for_figure("rate", "100.0%")

@@ -43,7 +43,7 @@ def test_splitting_enumerated(blocks: tuple[int, int]) -> None:
 @pytest.mark.parametrize(("n", "block"), [(2, 1), (3, 2), (4, 1)])
 def test_decks_have_their_law(n: int, block: int) -> None:
     """All cards together, against the weights; and against decks whose blocks are not tied."""
-    a, b, runs = 1.6, 0.7, 3_000
+    a, b, runs = 1.6, 0.7, 2_000
     m = jrr.MRR(n, own=3.0, card_rate=a, total_rate=b)
     drawn = Counter(
         tuple(SplitDeck(m, KEY, number, block=block).cards_from(0, n).tolist())

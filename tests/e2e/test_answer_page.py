@@ -296,6 +296,7 @@ def test_a_used_invitation_is_told_kindly(browser: Any, page_url: str, sqlite_pa
         assert not visit.posted("/reports")
 
 
+@pytest.mark.slow_variants("desktop]")
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_nothing_moves_when_the_card_arrives(
     browser: Any, page_url: str, sqlite_pair: Pair, size: dict[str, Any]
@@ -345,6 +346,7 @@ def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: 
     assert operator.close()["collector"]["reports"] == 4
 
 
+@pytest.mark.slow_variants("24]")
 @pytest.mark.parametrize("answer", ["7,5", "24"])
 def test_a_number(browser: Any, page_url: str, sqlite_pair: Pair, answer: str) -> None:
     survey, _, _ = begun(sqlite_pair, 1, number=(0.0, 24.0), invitations=False)

@@ -177,7 +177,7 @@ def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> No
         "JRR_COLLECTOR_TOKEN": pair.collector.token,
     }
     made = jrr(
-        *("survey", "create", "--people", "6", "-e", "3", "--question", "How many hours?"),
+        *("survey", "create", "--people", "3", "-e", "3", "--question", "How many hours?"),
         *("--number", "0:24", "--dealer", pair.dealer.url, "--collector", pair.collector.url),
         *("--set", "min_cell=2", "--json"),
         cwd=tmp_path,
@@ -187,7 +187,7 @@ def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> No
     assert (question.name, question.number, question.text) == ("answer", (0, 24), "How many hours?")
     mechanism = made["questions"]["answer"]["mechanism"]
     assert mechanism == question.mechanism.to_dict()
-    jrr("survey", "invite", "survey.json", "--count", "6", "--json", cwd=tmp_path, env=tokens)
+    jrr("survey", "invite", "survey.json", "--count", "3", "--json", cwd=tmp_path, env=tokens)
     jrr("survey", "open", "survey.json", "--json", cwd=tmp_path, env=tokens)
     answers = [
         [
@@ -203,12 +203,12 @@ def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> No
         assert done.returncode == ArgumentError.exit_code
         assert "a number from 0 to 24, got another" in done.stderr
         assert strange not in done.stderr
-    receipts = at_once(answers, ["7.125"] * 6, tmp_path)
-    assert receipts == [{"survey": survey.hash, "carded": True, "earlier": False}] * 6
+    receipts = at_once(answers, ["7.125"] * 3, tmp_path)
+    assert receipts == [{"survey": survey.hash, "carded": True, "earlier": False}] * 3
     jrr("survey", "close", "survey.json", "--json", cwd=tmp_path, env=tokens)
     shown = jrr("survey", "show", "survey.json", "--json", cwd=tmp_path, env=tokens)
     found = shown["estimates"]["answer"]
-    assert (found["estimate"]["n"], found["carded"], found["final"]) == (6, 6, True)
+    assert (found["estimate"]["n"], found["carded"], found["final"]) == (3, 3, True)
     low, high = found["mean"]["interval"]
     assert low < found["mean"]["mean"] < high
 

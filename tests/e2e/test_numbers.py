@@ -127,6 +127,7 @@ def test_steps_where_they_are_worth_it() -> None:
     assert (mechanism.name, mechanism.steps) == ("MRR", 1)
 
 
+@pytest.mark.slow_variants("closed]")
 @pytest.mark.parametrize("announced", [True, False], ids=["announced", "closed"])
 def test_the_mean_of_a_number_in_steps(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], announced: bool

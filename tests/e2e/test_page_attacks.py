@@ -80,6 +80,7 @@ def test_it_shows_the_hash_that_the_command_tells(browser: Any, page_url: str) -
         assert found == page_hash(tuple(files)) != page_hash(ours)
 
 
+@pytest.mark.slow_variants("src/", "page/texts")
 @pytest.mark.parametrize("name", ["src/mechanisms.js", "page/texts.js", "page/page.js"])
 def test_one_byte_changed_in_a_script_and_nothing_runs(
     browser: Any, page_url: str, sqlite_pair: Pair, name: str

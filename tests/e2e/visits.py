@@ -13,7 +13,7 @@ from jrr.dealing.kinds import Dealers
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question
 from jrr.survey.survey import Survey
-from tests.browsing import PHONE, SCREENSHOTS
+from tests.browsing import PHONE, PICTURES, SCREENSHOTS
 from tests.e2e import Pair, ask, path_of
 
 TITLE = "About permits"
@@ -161,6 +161,8 @@ class Visit:
 
     def photograph(self, name: str) -> None:
         """A picture of the whole screen, to be looked at."""
+        if not PICTURES:
+            return
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 

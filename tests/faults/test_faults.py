@@ -110,6 +110,7 @@ def test_a_dealer_that_deals_a_seat_twice_is_caught(monkeypatch: pytest.MonkeyPa
         run(FaultMachine, UNTIL_CAUGHT)
 
 
+@pytest.mark.slow
 def test_a_collector_that_takes_another_report_for_a_repeat_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

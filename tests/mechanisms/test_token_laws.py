@@ -66,6 +66,7 @@ def test_floating_point_is_as_near_as_it_says(law: TokenLaw) -> None:
         assert error < 1e-3
 
 
+@pytest.mark.slow_variants("PileTokens(n=3", "SplitTokens(most=7")
 @pytest.mark.parametrize("law", [*LAWS[:2], *LAWS[3:7]], ids=str)
 def test_draws_have_the_law(law: TokenLaw) -> None:
     source, runs = jrr.SeededRandom(5), 4_000

@@ -113,6 +113,7 @@ def test_whole_surveys_have_the_stated_error_and_no_bias(
     accepts_only(lambda wrong: spread_test(found, wrong), sd, sd * (1 + OFF))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("frequency", [0.1])
 def test_intervals_hold_as_often_as_they_say(rare: jrr.TwoPhasePlan, frequency: float) -> None:

@@ -642,7 +642,7 @@ def test_planning(n: int, epsilon: float, dealt: float, joint: float) -> None:
         assert request.expected_variance(made) / base == pytest.approx(share, rel=0.02)
 
 
-@pytest.mark.slow_variants("301-0.1-0-drr]")
+@pytest.mark.slow_variants("301-0.1-0-drr]", "101-0.3-1-drr]")
 @pytest.mark.parametrize(
     ("n", "epsilon", "colluders", "kind"),
     [(101, 0.3, 1, "drr"), (301, 0.1, 0, "drr"), (150, 0.5, 2, "drr"), (2_000, 1.0, 100, "jrr")],

@@ -109,6 +109,7 @@ def test_two_coins_beside_exact_fractions(
         assert abs(float(Fraction(found) - chance)) <= error * float(chance) + faint
 
 
+@pytest.mark.slow_variants("700]")
 @pytest.mark.parametrize("total", [3, 40, 700])
 def test_neighbouring_decks_follow_from_one(total: int) -> None:
     for marked in {0, 1, total // 3, total // 2, total - 1, total}:
@@ -165,6 +166,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.slow_variants(*(f"case{number}]" for number in (1, 3, 4, 6, 8, 9, 11, 13)))
 @pytest.mark.parametrize("case", PLAIN)
 def test_guarantees_keep_their_digits(case: tuple[int, float, float, int, int]) -> None:
     """An ε is found to a relative 1e-9 of its upper side: two neighbours of that grid at most."""

@@ -115,7 +115,7 @@ def test_a_million_trials_reach_most_of_epsilon(mechanism: Mechanism) -> None:
 def test_cards_view_from_real_decks(mechanism: Mechanism) -> None:
     claimed = mechanism.epsilon("cards", 3)
     assert claimed == pytest.approx(1.0, abs=1e-6)
-    found = audit(CardsView(mechanism, 3), claimed, 100_000, 1, workers=1)
+    found = audit(CardsView(mechanism, 3), claimed, 60_000, 1, workers=1)
     assert not found.violates
     assert found.lower_bound > max(0.7, mechanism.epsilon("report") - 0.05)
 

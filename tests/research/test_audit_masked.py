@@ -35,6 +35,7 @@ def kept(mechanism: MRR, view: str, trials: int) -> float:
     return found.lower_bound / claim
 
 
+@pytest.mark.slow_variants("closed]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("mechanism", "reached"),
@@ -169,7 +170,9 @@ BUGS: dict[str, tuple[Any, int]] = {
 }
 
 
-@pytest.mark.slow_variants("noise without", "clamped", "totals", "two announcements]")
+@pytest.mark.slow_variants(
+    "noise without", "clamped", "totals", "two announcements]", "two coins", "no own coin, dealer]"
+)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_of_masks_are_found(bug: str) -> None:
     subject, trials = BUGS[bug]

@@ -127,7 +127,7 @@ def test_shares() -> None:
 SETTINGS = [(0.02, (0.95, 0.999)), (1.0, (0.95,)), (4.0, (0.99,))]  # ε and levels
 
 
-@pytest.mark.slow_variants("0.02")
+@pytest.mark.slow_variants("0.02", "4.0")
 @pytest.mark.parametrize(("epsilon", "levels"), SETTINGS)
 def test_waves(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.waves(((10, 20),), (epsilon,), levels)) <= LIMIT
@@ -139,6 +139,7 @@ def test_groups(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.groups(((6, 10),), (epsilon,), levels)) <= LIMIT
 
 
+@pytest.mark.slow_variants("0.02", "4.0")
 @pytest.mark.parametrize(("epsilon", "levels"), SETTINGS)
 def test_people_with_and_without_a_card(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.latecomers(((10, 20),), (epsilon,), levels)) <= LIMIT

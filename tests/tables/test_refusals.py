@@ -406,14 +406,14 @@ def test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash(
         kept = ["--keep", "region", "-o", "out.csv"]
         command = ["file", "perturb", f"data.{suffix}", *PERTURB, *kept]
     result = subprocess.run(
-        [sys.executable, "-c", DAMAGE, command[2], "200", *command],
+        [sys.executable, "-c", DAMAGE, command[2], "100", *command],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert result.returncode == 0, result.stderr[-2000:]
-    assert int(result.stdout) > 20
+    assert int(result.stdout) > 10
 
 
 @pytest.mark.parametrize(
