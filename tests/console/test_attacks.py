@@ -44,6 +44,7 @@ def test_scripts_in_texts_labels_and_groups_do_not_run(servers: Servers, page: A
     assert page.locator(".results", has_text="onerror").count()  # the text is shown as it is
 
 
+@pytest.mark.slow
 def test_scripts_in_a_draft_do_not_run_in_the_editor_or_its_preview(
     servers: Servers, page: Any
 ) -> None:

@@ -77,6 +77,7 @@ def test_the_table_of_cards_behind_a_shuffler() -> None:
     assert shown == expected
 
 
+@pytest.mark.slow
 def test_what_the_closed_form_would_promise_for_cards() -> None:
     mechanism = rows(0.1)["JRR, then shuffled"].mechanism
     assert mechanism is not None

@@ -190,6 +190,7 @@ def test_a_close_that_is_refused_closes_nothing_and_another_grouping_can_be_chos
     assert "are announced once" in at.close(*at.everywhere, "--by", "sector", refused=True)
 
 
+@pytest.mark.slow_variants("2]")
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
     sqlite_pair: Pair, second: Running, tmp_path: Path, jrr: Callable[..., Any], count: int

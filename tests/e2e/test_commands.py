@@ -169,26 +169,35 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, enrols: bool, tmp_pat
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == left
 
 
-def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> None:
+def test_a_number_from_the_command_line(
+    sqlite_pair: Pair,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """`jrr survey create --number`: numbers are read, refused outside, and their mean is shown."""
     pair = sqlite_pair
-    tokens = {
-        "JRR_DEALER_TOKEN": pair.dealer.token,
-        "JRR_COLLECTOR_TOKEN": pair.collector.token,
-    }
-    made = jrr(
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JRR_DEALER_TOKEN", pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", pair.collector.token)
+
+    def told(*arguments: str) -> Any:
+        """What the operator's command prints, in this process."""
+        assert run([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    made = told(
         *("survey", "create", "--people", "3", "-e", "3", "--question", "How many hours?"),
         *("--number", "0:24", "--dealer", pair.dealer.url, "--collector", pair.collector.url),
-        *("--set", "min_cell=2", "--json"),
-        cwd=tmp_path,
+        *("--set", "min_cell=2"),
     )
     survey = read_survey((tmp_path / "survey.json").read_bytes())
     (question,) = survey.sensitive
     assert (question.name, question.number, question.text) == ("answer", (0, 24), "How many hours?")
     mechanism = made["questions"]["answer"]["mechanism"]
     assert mechanism == question.mechanism.to_dict()
-    jrr("survey", "invite", "survey.json", "--count", "3", "--json", cwd=tmp_path, env=tokens)
-    jrr("survey", "open", "survey.json", "--json", cwd=tmp_path, env=tokens)
+    told("survey", "invite", "survey.json", "--count", "3")
+    told("survey", "open", "survey.json")
     answers = [
         [
             *("survey", "answer", link, "--invitation", invitation, "--limit", "9", "--json"),
@@ -205,8 +214,8 @@ def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> No
         assert strange not in done.stderr
     receipts = at_once(answers, ["7.125"] * 3, tmp_path)
     assert receipts == [{"survey": survey.hash, "carded": True, "earlier": False}] * 3
-    jrr("survey", "close", "survey.json", "--json", cwd=tmp_path, env=tokens)
-    shown = jrr("survey", "show", "survey.json", "--json", cwd=tmp_path, env=tokens)
+    told("survey", "close", "survey.json")
+    shown = told("survey", "show", "survey.json")
     found = shown["estimates"]["answer"]
     assert (found["estimate"]["n"], found["carded"], found["final"]) == (3, 3, True)
     low, high = found["mean"]["interval"]

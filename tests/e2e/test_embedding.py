@@ -83,6 +83,7 @@ def test_one_question_in_a_plain_page(browser: Any, site: str, sqlite_pair: Pair
         assert told(visit) == {"outcome": "failed", "kind": "invitation"}
 
 
+@pytest.mark.slow
 def test_a_survey_of_several_in_german(browser: Any, site: str, sqlite_pair: Pair) -> None:
     survey, operator, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     told_to = f"link={survey.link}&invitation={invitations[0]}&language=de"

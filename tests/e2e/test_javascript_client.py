@@ -74,7 +74,7 @@ def by_script(people: dict[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow_variants("OLH", "MRR k=4]", "SUE k=9]")
+@pytest.mark.slow_variants("OLH", "MRR k=4]", "MRR k=2]", "SUE k=9]", "JRR")
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
 def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> None:
     survey = sqlite_pair.survey(mechanism, groups={"region": ("nord", "süd")})

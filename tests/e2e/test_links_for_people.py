@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jrr import RR
+from jrr.cli.app import run
 from jrr.research.processes import free_port
 from jrr.survey.survey import Survey
 from tests.e2e import Pair
@@ -89,19 +90,19 @@ def test_one_link_for_a_public_survey_and_its_limits(sqlite_pair: Pair, tmp_path
     ],
 )
 def test_what_is_refused_leaves_no_file(
-    sqlite_pair: Pair, tmp_path: Path, more: tuple[str, ...], wrong: str
+    sqlite_pair: Pair,
+    tmp_path: Path,
+    more: tuple[str, ...],
+    wrong: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     survey_in(sqlite_pair, tmp_path)
-    done = subprocess.run(
-        [*RUN, "survey", "invite", "survey.json", *more],
-        cwd=tmp_path,
-        env=clean(tokens_of(sqlite_pair)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert wrong in done.stderr
+    monkeypatch.chdir(tmp_path)
+    for name, token in tokens_of(sqlite_pair).items():
+        monkeypatch.setenv(name, token)
+    assert run(["survey", "invite", "survey.json", *more]) == 2
+    assert wrong in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
 
 

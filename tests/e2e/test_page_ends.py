@@ -50,6 +50,7 @@ def check_said(visit: Visit, sentence: str | None) -> None:
     assert bool(visit.posted("/reports")) is (sentence != NOTHING)
 
 
+@pytest.mark.slow_variants("times1")
 @pytest.mark.parametrize(
     ("times", "title"), [({"closes": OVER}, "This survey is over"), ({"opens": LATER}, "Not yet")]
 )
@@ -64,6 +65,7 @@ def test_times_are_looked_at_before_anything_is_asked(
         assert visit.page.locator("main button").count() == 0
 
 
+@pytest.mark.slow
 def test_closed_between_the_first_question_and_sending(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_silent_collector_before_sending_loses_no_answer(
         visit.wait_for("Thank you")
 
 
+@pytest.mark.slow
 def test_a_lost_confirmation_is_not_called_unsent(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
@@ -138,6 +141,7 @@ def test_a_lost_confirmation_is_not_called_unsent(
         visit.wait_for("Thank you")
 
 
+@pytest.mark.slow_variants("False]")
 @pytest.mark.parametrize("carded", [True, False])
 def test_an_invitation_that_was_used_elsewhere(
     browser: Any, page_url: str, sqlite_pair: Pair, carded: bool

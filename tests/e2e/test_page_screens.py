@@ -117,6 +117,7 @@ def test_every_screen_of_an_answer(
         seen("12-thanks-bytes")
 
 
+@pytest.mark.slow
 def test_every_other_screen(
     browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str
 ) -> None:

@@ -59,6 +59,7 @@ def test_back_of_the_browser_leads_to_the_question_before_and_loses_no_answer(
         assert not visit.page.locator("input:checked").count()
 
 
+@pytest.mark.slow
 def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
@@ -97,6 +98,7 @@ def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
         assert visit.page.locator("main input").count() == 0
 
 
+@pytest.mark.slow
 def test_what_is_over_says_so_and_shows_no_introduction(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:

@@ -434,6 +434,7 @@ prefer_not = true
 """
 
 
+@pytest.mark.slow
 def test_two_waves_from_the_command_line(
     sqlite_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

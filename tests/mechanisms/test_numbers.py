@@ -232,6 +232,7 @@ def test_intervals_hold_over_a_grid(name: str) -> None:
         assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
 
 
+@pytest.mark.slow_variants("*-1.0]")
 @pytest.mark.slow_variants("alone")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("kind", ["alone", "closed", "announced"])

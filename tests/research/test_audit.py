@@ -93,13 +93,13 @@ def test_false_alarm_rate_is_the_sum_over_all_outcomes() -> None:
 # -- what is right is not accused, and nearly reached ----------------------------------------
 
 
-def test_2000_audits_of_tight_mechanisms_accuse_nobody() -> None:
+def test_1000_audits_of_tight_mechanisms_accuse_nobody() -> None:
     alarms = 0
-    for seed in range(1_000):  # two audits each
+    for seed in range(500):  # two audits each
         for mechanism in (RR(2, 1.0), RR(3, 0.5)):
             view = ReportView(mechanism)
             alarms += audit(view, mechanism.epsilon(), 1_000, seed, workers=1).violates
-    assert alarms == 0  # expected: 0.2 at the very most
+    assert alarms == 0  # expected: 0.1 at the very most
 
 
 @pytest.mark.parametrize("mechanism", REPORT_AT_1, ids=ids)
@@ -111,11 +111,12 @@ def test_a_million_trials_reach_most_of_epsilon(mechanism: Mechanism) -> None:
     assert found.lower_bound > 0.95 * claimed
 
 
+@pytest.mark.slow_variants("JRR2]")
 @pytest.mark.parametrize("mechanism", [JRR_CARDS, DRR_CARDS], ids=ids)
 def test_cards_view_from_real_decks(mechanism: Mechanism) -> None:
     claimed = mechanism.epsilon("cards", 3)
     assert claimed == pytest.approx(1.0, abs=1e-6)
-    found = audit(CardsView(mechanism, 3), claimed, 60_000, 1, workers=1)
+    found = audit(CardsView(mechanism, 3), claimed, 100_000, 1, workers=1)
     assert not found.violates
     assert found.lower_bound > max(0.7, mechanism.epsilon("report") - 0.05)
 

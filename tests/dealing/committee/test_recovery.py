@@ -46,7 +46,7 @@ def kill_and_deal_again(stage: Stage, number: int, message: int, *, serve: bool)
         assert died == -signal.SIGKILL
 
 
-@pytest.mark.slow_variants("0]", "26]", "28]", "29]", "30]")
+@pytest.mark.slow_variants("0]", "26]", "27]", "28]", "29]", "30]")
 @pytest.mark.parametrize("message", [0, 9, *LAST])
 def test_after_a_party_was_killed_dealing_again_recovers(stage: Stage, message: int) -> None:
     kill_and_deal_again(stage, 1, message, serve=True)

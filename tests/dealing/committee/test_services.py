@@ -289,7 +289,7 @@ def deal_with_a_stand_in(
     return said, ended
 
 
-@pytest.mark.slow_variants("5]", "13]")
+@pytest.mark.slow_variants("5]", "9]", "13]")
 @pytest.mark.parametrize("die_at", [0, 5, 9, 13, 17])
 def test_servers_keep_nothing_of_a_deal_in_which_a_party_died(
     committee: Committee, die_at: int
