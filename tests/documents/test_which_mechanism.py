@@ -86,6 +86,7 @@ def test_what_the_closed_form_would_promise_for_cards() -> None:
     assert f"would promise {promised:.4f}, and the truth is {true:.4f}" in PAGE
 
 
+@pytest.mark.slow
 def test_the_conclusion_in_words() -> None:
     """A factor of eight and more; about a third, and five sixths, of RR's error."""
     for epsilon, share in zip(EPSILONS, (1 / 3, 5 / 6), strict=True):

@@ -71,6 +71,7 @@ def test_the_error_is_as_predicted(
     assert spread_test(estimates, float(np.sqrt(alone.variance([N - YES, YES])[1]))) < P_VALUE
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_decks_are_dealt_independently(
     surveys: tuple[NDArray[np.int64], NDArray[np.float64]],

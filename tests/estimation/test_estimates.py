@@ -490,7 +490,7 @@ class TestDifference:
         assert back.interval()[0] == pytest.approx(-high)
         assert (back.interval(0.99)[0] < -high).all()
 
-    @pytest.mark.slow_variants("shares2-")
+    @pytest.mark.slow_variants("shares0-", "shares2-")
     @pytest.mark.statistical
     @pytest.mark.parametrize("build", EVERY)
     @pytest.mark.parametrize("shares", [(0.1, 0.3), (0.0, 0.02), (0.9, 0.2)])

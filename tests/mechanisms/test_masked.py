@@ -540,7 +540,7 @@ def test_one_by_one_and_together_are_the_same_words(m: jrr.MRR) -> None:
         assert np.array_equal(np.asarray(row)[0], together[place])
 
 
-@pytest.mark.slow_variants("k=4 rr False]")
+@pytest.mark.slow_variants("k=4 Choice(k=4) False]")
 @pytest.mark.parametrize("m", MECHANISMS, ids=lambda m: f"k={m.k} {m.coin} {m.announced}")
 def test_estimates_are_unbiased_and_spread_as_predicted(m: jrr.MRR) -> None:
     """Person by person, a fifth lost; and by simulation, which touches nobody."""

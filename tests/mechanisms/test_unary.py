@@ -82,7 +82,7 @@ def test_loss_of_every_view_is_what_enumeration_finds(
 @pytest.mark.heavy
 @every_setting
 @every_coupling
-@pytest.mark.slow_variants("4-2-1-")
+@pytest.mark.slow_variants("4-2-1-", "*-1/4-1/4", "*-7/16-3/8")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(("n", "k", "colluders"), [(3, 2, 2), (4, 2, 1), (2, 3, 1)])
 def test_bits_may_be_looked_at_one_by_one(
@@ -398,7 +398,7 @@ SETTINGS = list(
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_variants("SUE-")
+@pytest.mark.slow_variants("SUE-", "OUE-joint]")
 @pytest.mark.parametrize("coupling", ["joint", "dealt"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_lean_beats_the_chosen_one(kind: type[Unary], coupling: str) -> None:

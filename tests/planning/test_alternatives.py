@@ -72,6 +72,7 @@ def test_variances_are_those_of_the_reference(epsilon: float) -> None:
         assert tuple(round(value, digits) for value in shown) == expected, name
 
 
+@pytest.mark.slow_variants("1.0]")
 @pytest.mark.parametrize("epsilon", GOLDEN)
 def test_cards_and_a_shuffler(epsilon: float) -> None:
     found = rows(epsilon)

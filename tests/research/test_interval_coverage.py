@@ -133,7 +133,7 @@ def test_waves(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.waves(((10, 20),), (epsilon,), levels)) <= LIMIT
 
 
-@pytest.mark.slow_variants("0.02", "4.0")
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "levels"), SETTINGS)
 def test_groups(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.groups(((6, 10),), (epsilon,), levels)) <= LIMIT

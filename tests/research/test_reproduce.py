@@ -147,6 +147,7 @@ def test_an_interrupted_run_leaves_finished_figures_and_goes_on(tmp_path: Path) 
     assert (tmp_path / "figure1.csv").stat().st_mtime_ns > before
 
 
+@pytest.mark.slow
 def test_kept_figures_have_the_rows_they_were_made_with(tmp_path: Path) -> None:
     ((_, made),) = reproduce(pick(["1"]), tmp_path, runs=5)
     ((_, kept),) = reproduce(pick(["1"]), tmp_path, runs=5)
