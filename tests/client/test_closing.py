@@ -63,7 +63,7 @@ def test_with_all_tokens_at_once(dealers: int, tmp_path: Path) -> None:
     home = house(tmp_path, asked(dealers))
     operator = home.everybody
     assert "waits" in operator.estimates()["q0"]
-    preview = operator.preview_closing(Ending(by="sector"))
+    preview = operator.closing.preview(Ending(by="sector"))
     assert [group["name"] for group in preview["groups"]] == ["office", "workshop"]
     assert preview["groups"][0]["cards"]["q1"] == [12] * dealers
     closed = operator.close(Ending(by="sector"))
@@ -139,7 +139,7 @@ def test_what_is_interrupted_goes_on(tmp_path: Path) -> None:
     survey = asked(2)
     home = house(tmp_path, survey)
     operator = home.everybody
-    prospect = operator.check_closing()
+    prospect = operator.closing.check(Ending())
     home.silent.add(survey.dealing.addresses[1])
     with pytest.raises(UnreachableError, match="nothing was closed"):
         operator.close()
@@ -180,7 +180,7 @@ def test_decks_without_announced_sums(more: dict[str, Any], tmp_path: Path) -> N
     with pytest.raises(ArgumentError, match="not announced"):
         operator.close(Ending(by="sector"))
     with pytest.raises(ArgumentError, match="dry_run"):
-        operator.preview_closing()
+        operator.closing.preview(Ending())
     closed = operator.close()
     assert closed["collector"]["settled"]
     found = operator.estimates()["q0"]

@@ -79,7 +79,7 @@ def request_of(epsilon: float, people: int = 1_000, **more: Any) -> SurveyReques
 def test_documents() -> None:
     survey = request_of(1.0, 300).survey()
     (question,) = survey.sensitive
-    assert (question.labels, question.last_value) == (("0", "24"), 1)
+    assert (question.labels, question.mechanism.steps) == (("0", "24"), 1)
     document = json.loads(survey.to_bytes())
     (asked,) = document["questions"]
     assert (asked["kind"], asked["low"], asked["high"]) == ("number", 0.0, 24.0)
@@ -93,7 +93,7 @@ def test_documents() -> None:
     }
     again = replace(survey, **fresh)
     assert Survey.from_bytes(again.to_bytes()) == again
-    assert again.sensitive[0].last_value == 10
+    assert again.sensitive[0].mechanism.steps == 10
     labelled = replace(request_of(1.0, 300), draft=one_question("Q?")).survey()
     with pytest.raises(ArgumentError, match="mechanism of answer must be one of 2 values"):
         replace(labelled, **fresh)
@@ -139,7 +139,7 @@ def test_the_mean_of_a_number_in_steps(
     truth = np.linspace(2.0, 13.0, 100)
     question = survey.sensitive[0]
     values = [value_of(question, float(hours), rng) for hours in truth]
-    assert {1, 8} < set(values) <= set(range(question.last_value + 1))
+    assert {1, 8} < set(values) <= set(range(question.mechanism.steps + 1))
     sent: list[dict[str, Any]] = []
     assert all(r.carded for r in answer_all(survey, people[:80], truth[:80].tolist(), kept=sent))
     for person, value in zip(people[80:], values[80:], strict=True):  # 20 could reach no dealer

@@ -68,8 +68,6 @@ def test_the_cost_is_of_the_view_everything_at_its_delta(mechanism: Mechanism) -
         assert document["questions"][0]["everything"] == exact
         assert document["guarantees"]["everything"] == exact
         assert document.get("delta", DELTA) == delta == made.cost_delta
-        assert f" at δ = {delta:g} against the collector, who has all reports" in made.cost_line
-        assert made.cost_line.endswith("(view: everything)")
         assert Survey.from_bytes(made.to_bytes()) == made
         check_limits(made.sensitive, Limits(exact, delta=delta))
         for less in (exact * (1 - 1e-9), mechanism.epsilon("cards", COLLUDERS)):
@@ -90,7 +88,6 @@ def test_without_cards_everything_is_the_report() -> None:
     made = with_colluders(RR(3, 1.0))
     assert made.cost == RR(3, 1.0).epsilon() == made.guarantee("everything")
     assert (made.cost_view, made.cost_delta) == ("report", 0.0)
-    assert "δ" not in made.cost_line
 
 
 def test_strangers_who_may_take_cards_have_the_dealers_view() -> None:
@@ -104,7 +101,6 @@ def test_strangers_who_take_all_other_masks_learn_nothing_from_them(announced: b
     made = with_colluders(mechanism, invitations=False)
     assert made.cost_view == "everything"
     assert made.cost <= mechanism.epsilon("everything", colluders=199) <= 1.0
-    assert "everybody else's answer and card (view: everything)" in made.cost_line
 
 
 def test_less_than_what_holds_cannot_be_promised_of_everything_either() -> None:

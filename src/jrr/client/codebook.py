@@ -135,7 +135,7 @@ def _about(question: "Question", language: str) -> dict[str, str]:
     )
     answers = ", ".join(question.answers) or f"{question.low:g} to {question.high:g}"
     if question.kind == "several" and not question.sensitive:
-        answers = ", ".join(next(iter(label.values())) for label in question.labels)
+        answers = ", ".join(question.words)
     return {
         "question": question.name,
         "text": question.text[language],

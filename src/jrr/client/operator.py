@@ -293,37 +293,17 @@ class Operator:
 
         Args:
             ending: What is wished of the end (jrr.client.ending).
-            prospect: What `check_closing` found, if it was asked already.
+            prospect: What `closing.check` found, if it was asked already.
 
         Returns:
             What each server says, by name.
         """
         wish = ending or Ending()
-        found = self.closing.run(wish, prospect or self.check_closing(wish))
+        found = self.closing.run(wish, prospect or self.closing.check(wish))
         return {
             self.name_of(server) if isinstance(server, int) else server: reply
             for server, reply in found.items()
         }
-
-    def check_closing(self, ending: Ending | None = None) -> Prospect | None:
-        """Refuse what would keep the survey from its end; nothing is changed.
-
-        Returns:
-            Where card sums are announced: what closing would do.
-
-        Raises:
-            ProtocolError: A server would refuse.
-            UnreachableError: A server does not answer.
-        """
-        return self.closing.check(ending or Ending())
-
-    def preview_closing(self, ending: Ending | None = None) -> dict[str, Any]:
-        """The groups that closing would make and their sizes; nothing is changed.
-
-        Raises:
-            ArgumentError: Card sums are not announced, or the collector's token is not held.
-        """
-        return self.closing.preview(ending or Ending())
 
     @property
     def closing(self) -> Closing:

@@ -137,10 +137,10 @@ def _previews(console: Console, survey: Survey) -> list[GroupingPreview]:
 
 def _preview(console: Console, survey: Survey, by: str | None, words: str) -> GroupingPreview:
     operator = operator_of(console, survey)
-    facts = operator.preview_closing(Ending(by=by))
+    facts = operator.closing.preview(Ending(by=by))
     merged: list[str] = []
     if facts["too_small"] and by is not None:
-        after = operator.preview_closing(Ending(by=by, merge_small=True))
+        after = operator.closing.preview(Ending(by=by, merge_small=True))
         if not after["too_small"]:
             merged = list(after.get("merged", {}))
     rows = [_group_row(survey, group) for group in facts["groups"]]
@@ -164,7 +164,7 @@ def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
 
 def _chosen(console: Console, survey: Survey) -> str:
     """The grouping in which dealers are asked for sums, once the survey is closed."""
-    facts = operator_of(console, survey).preview_closing()
+    facts = operator_of(console, survey).closing.preview(Ending())
     if facts["by"] is None:
         return "for everybody together"
     merged = "".join(f", {name} together" for name in facts.get("merged", {}))

@@ -21,38 +21,14 @@ def same_everywhere(
     """Of each who deals, whether it serves the very same survey; False where it serves nothing."""
     found = []
     for number in range(len(survey.dealing.addresses)):
-        same = yield from _is_same_at(
-            address_at(survey, number),
-            survey.to_bytes(),
-            patience,
-            silence_is_fine=silence_is_fine,
-        )
-        found.append(same)
+        call = Call(address_at(survey, number))
+        reply = yield from insist(call, patience, silence_is_fine=silence_is_fine)
+        if not reply.gave_up and reply.status != 200:
+            raise refused("the dealer", reply)
+        if not reply.gave_up and reply.body != survey.to_bytes():
+            raise ProtocolError("dealer and collector serve different surveys")
+        found.append(not reply.gave_up)
     return found
-
-
-def _is_same_at(
-    address: str, document: bytes, patience: float, *, silence_is_fine: bool = False
-) -> Steps[bool]:
-    """Whether who deals serves the very same bytes; False where nothing is served.
-
-    Args:
-        address: Of the document there.
-        document: As the collector serves it.
-        patience: Seconds to wait.
-        silence_is_fine: False is returned where nothing comes, instead of an error.
-
-    Raises:
-        ProtocolError: They differ, or the server refuses.
-    """
-    reply = yield from insist(Call(address), patience, silence_is_fine=silence_is_fine)
-    if reply.gave_up:
-        return False
-    if reply.status != 200:
-        raise refused("the dealer", reply)
-    if reply.body != document:
-        raise ProtocolError("dealer and collector serve different surveys")
-    return True
 
 
 def ask_for_place(survey: "Survey", number: int, body: bytes, patience: float) -> Steps[None]:

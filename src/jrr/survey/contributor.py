@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from jrr.dealing.interface import Hands, Person
 from jrr.errors import DamagedError, ProtocolError
-from jrr.protocol.addresses import split_link
-from jrr.protocol.fetching import fetch_document
+from jrr.protocol.addresses import split_link, without_slash
+from jrr.protocol.documents import hash_of
 from jrr.protocol.identity import COLLECTOR, pseudonym
 from jrr.protocol.states import CLOSED, NO_ANSWERS, OPEN, State, read_state
 from jrr.protocol.steps import Call, Save, Steps, insist, read_reply, refused, unreachable
@@ -49,8 +49,13 @@ def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
         ProtocolError: It is another one, understates its cost, or costs more than the limits.
         UnreachableError: The collector does not answer.
     """
-    collector, _ = split_link(link)
-    survey = read_survey((yield from fetch_document(link, limits.patience)))
+    collector, name = split_link(link)
+    reply = yield from insist(Call(without_slash(link)), limits.patience)
+    if reply.status != 200:
+        raise refused("the collector", reply)
+    if hash_of(reply.body) != name:
+        raise ProtocolError("the collector serves another survey than the link names")
+    survey = read_survey(reply.body)
     if survey.collector != collector:
         raise ProtocolError(f"the survey names another collector, {survey.collector}")
     survey.check_everything()

@@ -8,9 +8,8 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
 
-OpenAnswers = Mapping[
-    str, Any
-]  # question -> a text, a number or a list of labels; None: prefer not
+# Question -> a text, a number or a list of labels; None: prefer not to say.
+OpenAnswers = Mapping[str, Any]
 
 
 def is_asked(question: Question, answers: OpenAnswers) -> bool:
@@ -84,7 +83,7 @@ def label_places(question: Question, answer: Any) -> set[int]:
     """
     places = {text: at for at, label in enumerate(question.labels) for text in label.values()}
     if not isinstance(answer, list | tuple) or not set(map(str, answer)) <= set(places):
-        allowed = ", ".join(repr(next(iter(label.values()))) for label in question.labels)
+        allowed = ", ".join(map(repr, question.words))
         raise ArgumentError(
             f"the answer to {question.name!r} must be one of {allowed:.300}, got another"
         )
@@ -95,16 +94,15 @@ def in_first_language(question: Question, answer: Any) -> Any:
     """An open answer as it is sent: labels in the survey's first language."""
     if answer is None or question.kind not in ("choice", "several"):
         return answer
-    words = [next(iter(label.values())) for label in question.labels]
     if question.kind == "several":
-        return [words[at] for at in sorted(label_places(question, answer))]
+        return [question.words[at] for at in sorted(label_places(question, answer))]
     (place,) = label_places(question, [answer])
-    return words[place]
+    return question.words[place]
 
 
 def check_open_answer(question: Question, answer: Any) -> Any:
     """An answer of this question. A refusal does not repeat it: it may be meant for nobody."""
-    words = tuple(next(iter(label.values())) for label in question.labels) or NO_YES
+    words = question.words or NO_YES
     allowed = {
         "number": f"a number from {question.low:g} to {question.high:g}",
         "scale": f"a whole number from {question.low:g} to {question.high:g}",

@@ -51,6 +51,11 @@ class Question:
     only_if: Mapping[str, tuple[str, ...]] | None = None
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The labels in the first language."""
+        return tuple(next(iter(label.values())) for label in self.labels)
+
+    @property
     def values(self) -> int:
         """How many answers can be told apart; for "several" of each label, for "number" 0."""
         if self.kind == "number":
@@ -74,7 +79,7 @@ class Question:
         if self.kind == "number":
             return ()
         if self.kind == "choice":
-            words = tuple(next(iter(label.values())) for label in self.labels)
+            words = self.words
         elif self.kind == "scale":
             words = tuple(str(step) for step in range(round(self.low), round(self.high) + 1))
         else:

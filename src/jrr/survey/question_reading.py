@@ -113,7 +113,7 @@ def _open_answers(question: Question) -> tuple[str, ...] | None:
     if question.kind == "yes-no":
         return NO_YES
     if question.kind in ("choice", "several"):
-        return tuple(next(iter(label.values())) for label in question.labels)
+        return question.words
     return None
 
 

@@ -4,7 +4,6 @@ It has a mechanism, and cards, a deck and a result of its own. Decks and results
 salt, a hash of the survey and its name.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
-from jrr.protocol.documents import canonical_json
+from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 
 if TYPE_CHECKING:
@@ -53,16 +52,10 @@ class SensitiveQuestion:
         ends = self.number
         return self.asked.answers if ends is None else tuple(f"{end:g}" for end in ends)
 
-    @property
-    def last_value(self) -> int:
-        """The largest value of an answer: of labels, or of a number in whole steps."""
-        return self.mechanism.k - 1 if self.number is None else self.mechanism.steps
-
     @cached_property
     def salt(self) -> str:
         """The name of this answer among those of all surveys: 64 hexadecimal digits."""
-        named = canonical_json({"survey": self.survey.hash, "question": self.name})
-        return hashlib.sha256(named).hexdigest()
+        return hash_of(canonical_json({"survey": self.survey.hash, "question": self.name}))
 
     @property
     def deals(self) -> bool:
@@ -93,21 +86,6 @@ class SensitiveQuestion:
     def cost_delta(self) -> float:
         """The δ of the cost; 0 where it holds outright."""
         return self.delta if self.cost_view == EVERYTHING else 0.0
-
-    @property
-    def against(self) -> str:
-        """Whom `cost` is against, in words."""
-        if not self.deals:
-            return "the collector and whoever else sees the report (view: report)"
-        if self.cost_view != EVERYTHING:
-            return "strangers, who can take cards as they like (view: dealer)"
-        cards = f" and the cards of {self.colluders} colluders" if self.colluders else ""
-        if self.mechanism.masked:  # however many there are
-            cards = " and card"
-        return (
-            "the collector, who has all reports, even if it knew everybody else's answer"
-            f"{cards} (view: everything)"
-        )
 
     def check_everything(self) -> None:
         """Refuse a promise in the view "everything" of less than what holds.

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from jrr._base import checks
-from jrr._base.wording import show_guarantee
 from jrr.dealing.interface import Dealing
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL, fewest_to_show
@@ -296,12 +295,6 @@ class Survey:
     def cost_delta(self) -> float:
         """The δ of the cost; 0 where it holds outright."""
         return self.total_delta if self.cost_view == EVERYTHING else 0.0
-
-    @property
-    def cost_line(self) -> str:
-        """What all answers cost together and against whom, in one line."""
-        strongest = max(self.sensitive, key=lambda one: VIEWS.index(one.cost_view))
-        return f"{show_guarantee(self.cost, self.cost_delta)} against {strongest.against}"
 
     @cached_property
     def costs(self) -> CostTable:

@@ -32,11 +32,12 @@ except ModuleNotFoundError as error:
 from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
 from jrr.tables.converting import convert
 from jrr.tables.dealing import deal
-from jrr.tables.estimating import Result, estimate
+from jrr.tables.estimating import estimate, tally
 from jrr.tables.header import Header
 from jrr.tables.labels import Labels
 from jrr.tables.perturbing import perturb
-from jrr.tables.reports import read_header, tally
+from jrr.tables.reports import read_header
+from jrr.tables.result import Result
 from jrr.tables.shuffling import shuffle
 from jrr.tables.survey_answers import estimate_survey
 

@@ -144,15 +144,12 @@ def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
 def _numbers(array: Any, name: str, most: Any) -> NDArray[Any]:
     """Whole numbers of whatever width they were stored in."""
     _no_nulls(array, name)
+    kind = array.type
     # Spark has no unsigned numbers and reads the longest of them as decimals.
-    if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
-        try:
-            array = pc.cast(array, most)
-        except pa.ArrowException as error:
-            raise DamagedError(f"column {name} must hold whole numbers: {error}") from None
-    if not pa.types.is_integer(array.type):
-        raise DamagedError(f"column {name} must hold whole numbers, got {array.type}")
-    if array.type.bit_width > most.bit_width:  # nothing may be cut off unseen
+    written = pa.types.is_string(kind) or pa.types.is_decimal(kind)
+    if not written and not pa.types.is_integer(kind):
+        raise DamagedError(f"column {name} must hold whole numbers, got {kind}")
+    if written or kind.bit_width > most.bit_width:  # nothing may be cut off unseen
         try:
             array = pc.cast(array, most)
         except pa.ArrowException as error:

@@ -1,234 +1,29 @@
 """estimate: shares with error bars from files of reports, overall, by group, weighted."""
 
-import csv
-import io
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from jrr._base import checks
-from jrr._base.files import write_whole
 from jrr.errors import ArgumentError
-from jrr.estimation import postprocess
-from jrr.estimation.answered import AnsweredShare, among_answered
-from jrr.estimation.estimates import POPULATIONS, Estimate, Population
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import (
     MIN_CELL,
     AnyTally,
-    GroupEstimates,
     add_tallies,
     estimate_groups,
 )
-from jrr.estimation.means import MeanDifference, MeanEstimate
+from jrr.estimation.tally import Tally
 from jrr.estimation.weights import check_weights
-from jrr.mechanisms import RR
-from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
 from jrr.tables.engine_counts import count_with
 from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine
 from jrr.tables.grouping import add_rows, check_groups
 from jrr.tables.header import Header
-from jrr.tables.mean_documents import mean_differences, mean_document, mean_rows
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
 from jrr.tables.public_columns import numbers
 from jrr.tables.reports import ReportFiles, open_together, rows_of, without_masks
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
-    """What files of reports say.
-
-    Attributes:
-        header: what holds of all files together.
-        files: how many there are.
-        estimate: of everybody.
-        n_carded: how many reports were made with a card.
-        by: the column of the groups, where groups were asked for.
-        groups: the groups, a sequence with `hidden` and `differences()`.
-    """
-
-    header: Header
-    files: int
-    estimate: Estimate
-    n_carded: int
-    by: str | None = None
-    groups: GroupEstimates = field(default_factory=GroupEstimates)
-
-    @property
-    def mean(self) -> MeanEstimate | None:
-        """Mean and sum of everybody's number; None where answers are no numbers."""
-        return self._mean(self.estimate)
-
-    def _mean(self, estimate: Estimate) -> MeanEstimate | None:
-        question = self.header.numbers
-        return None if question is None else question.estimate_from(estimate)
-
-    def means(self) -> dict[str, MeanEstimate]:
-        """Group -> mean and sum of its number; everybody has no name. Empty without numbers."""
-        estimates = {"": self.estimate} | {group.name: group.estimate for group in self.groups}
-        found = {name: self._mean(estimate) for name, estimate in estimates.items()}
-        return {name: mean for name, mean in found.items() if mean is not None}
-
-    def mean_differences(self) -> list[tuple[str, str, MeanDifference]]:
-        """Every pair of groups and the first mean minus the second, where answers are numbers."""
-        return mean_differences(self.means(), self.groups)
-
-    def answered(self, level: float = 0.95) -> dict[str, AnsweredShare] | None:
-        """Label -> share among those who did not decline; None where nobody could.
-
-        Args:
-            level: of the intervals.
-        """
-        if self.header.declined is None:
-            return None
-        names = self.header.names
-        shares = among_answered(self.estimate, names.index(self.header.declined), level)
-        return {names[value]: share for value, share in shares.items()}
-
-    def epsilon_behind_shuffler(self, delta: float) -> float | None:
-        """ε at δ of plain RR to whoever sees nothing but these reports, in their random order.
-
-        Returns:
-            By the law of the counts or, for very many reports, by the closed form, which is
-            larger. None where the reports are not shuffled, where they are in several files,
-            each of which hides its own reports only, or where no law is used here.
-        """
-        m, n = self.header.mechanism, self.estimate.n
-        if not (self.header.shuffled and self.files == 1 and isinstance(m, RR)):
-            return None
-        if n <= MOST_SCANNED:
-            return shuffled_epsilon(m, delta, n)
-        return amplified_epsilon(m.epsilon(), n, delta)
-
-    def to_rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """One row for each answer, of everybody and then of each group, for tables and CSV files.
-
-        Args:
-            level: of the intervals.
-
-        Returns:
-            Rows with group (empty: everybody), answer, share, stderr, low, high, level, count,
-            count_stderr and reports. Of a number: one row for everybody and each group, with
-            group, mean, stderr, low, high, level, sum, sum_stderr and reports.
-
-        Raises:
-            ArgumentError: where level is not in (0, 1).
-        """
-        if self.header.number is not None:
-            return mean_rows(self.means(), level)
-        rows = []
-        estimates = [("", self.estimate), *((group.name, group.estimate) for group in self.groups)]
-        for name, estimate in estimates:
-            low, high = estimate.interval(level)
-            columns = zip(
-                self.header.names,
-                estimate.frequencies.tolist(),
-                estimate.stderr.tolist(),
-                np.asarray(low).tolist(),
-                np.asarray(high).tolist(),
-                estimate.counts.tolist(),
-                estimate.count_stderr.tolist(),
-                strict=True,
-            )
-            for answer, share, error, least, most, count, count_error in columns:
-                rows.append(
-                    {
-                        "group": name,
-                        "answer": answer,
-                        "share": share,
-                        "stderr": error,
-                        "low": least,
-                        "high": most,
-                        "level": level,
-                        "count": count,
-                        "count_stderr": count_error,
-                        "reports": estimate.n,
-                    }
-                )
-        return rows
-
-    def write_csv(self, path: str | Path, level: float = 0.95, *, force: bool = False) -> None:
-        """Write the rows of `to_rows` into a CSV file, whole or not at all.
-
-        Args:
-            path: a name that ends in .csv.
-            level: of the intervals.
-            force: overwrite an existing file.
-
-        Raises:
-            ArgumentError: where the file exists, or the name ends otherwise.
-        """
-        out = check_results_file(path, force)
-        text = io.StringIO()
-        rows = self.to_rows(level)
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_whole(out, text.getvalue())
-
-    def to_dict(
-        self,
-        level: float = 0.95,
-        *,
-        step: str | None = None,
-        delta: float | None = None,
-        simultaneous: bool = False,
-    ) -> dict[str, Any]:
-        """A result document: plain values, as `jrr file estimate --json` prints them.
-
-        Args:
-            level: of all intervals.
-            step: a step of jrr.postprocess.STEPS that is applied to the shares of everybody.
-            delta: where ε behind a shuffler is wanted too (`epsilon_behind_shuffler`), its δ.
-            simultaneous: whether the intervals of all answers hold at once with the chance
-                `level`; by default each one does.
-
-        Raises:
-            ArgumentError: where there is no such step, or level is not in (0, 1).
-        """
-        header = self.header
-        if header.number is not None:
-            if step is not None:
-                raise checks.refusal("postprocess", step, "None: a mean is no share")
-            return self._about_reports() | mean_document(
-                self.means(), level, self.groups if self.by is not None else None
-            )
-        document: dict[str, Any] = {
-            **self._about_reports(),
-            "labels": list(header.names),
-            "estimate": self.estimate.to_dict(level, simultaneous=simultaneous),
-        }
-        answered = self.answered(level)
-        if answered is not None:
-            document["answered"] = {
-                name: {"share": share, "interval": [low, high]}
-                for name, (share, low, high) in answered.items()
-            }
-        if step is not None:
-            checks.one_of("postprocess", step, tuple(postprocess.STEPS))
-            shares = postprocess.STEPS[step](self.estimate.frequencies)
-            document["postprocessed"] = {step: shares.tolist()}
-        if self.by is not None:
-            document |= self.groups.to_dict(level, simultaneous=simultaneous)
-        epsilon = None if delta is None else self.epsilon_behind_shuffler(delta)
-        if epsilon is not None:
-            document["behind_shuffler"] = {"epsilon": epsilon, "delta": delta}
-        return document
-
-    def _about_reports(self) -> dict[str, Any]:
-        header = self.header
-        return {
-            "question": header.question,
-            "mechanism": header.mechanism.to_dict(),
-            "shuffled": header.shuffled,
-            "guarantees": header.guarantees,
-            "colluders": header.colluders,
-            "reports": self.estimate.n,
-            "carded": self.n_carded,
-        }
+from jrr.tables.result import Result
 
 
 def estimate(
@@ -352,14 +147,41 @@ def estimate_opened(
     return replace(result, by=by, groups=groups)
 
 
-def check_results_file(path: str | Path, force: bool) -> Path:
-    """Where results are written: a .csv file that does not exist yet, unless `force`."""
-    out = Path(path)
-    if out.suffix.lower() != ".csv":
-        raise checks.refusal("out", str(path), "a name that ends in .csv")
-    if out.exists() and not force:
-        raise checks.refusal("out", str(path), "a file that does not exist yet (or give --force)")
-    return out
+def tally(
+    *paths: str | Path, key: str | Path | None = None, progress: Progress = silent
+) -> tuple[Header, Tally]:
+    r"""Count the reports of one or several files, in bounded memory.
+
+    Args:
+        paths: files of the same kind of reports.
+        key: the collector's private key, a file, for sealed reports.
+        progress: is told how many rows are done.
+
+    Returns:
+        The header of all files together, and the tally, from which masks are taken off as far as
+        dealers told of them.
+
+    Raises:
+        ArgumentError: where a file does not exist, is named twice or does not belong to the
+            others, or there is no report.
+        DamagedError: where a file cannot be read as what it claims to be.
+
+    Example:
+        >>> import jrr, pathlib, tempfile
+        >>> from jrr import tables
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
+        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
+        >>> _ = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
+        >>> header, tally = tables.tally(reports)
+        >>> header.labels, tally.n
+        (('no', 'yes'), 100)
+        >>> folder.cleanup()
+    """
+    files = open_together(paths)
+    total, _ = _count(files, by=None, weight=None, key=key, engine=None, progress=progress)
+    assert isinstance(total, Tally)  # no weights were given
+    return files.header, total
 
 
 def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> None:

@@ -18,9 +18,6 @@ from jrr.tables.formats import Table, damage_of, sidecar
 from jrr.tables.grouping import ReportRows
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, SEALED
-from jrr.tables.progress import Progress, silent
-
-_ADDED_AT_ONCE = 64  # tallies that are kept before they are added up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,57 +213,6 @@ def rows_of(
         raise DamagedError(
             f"{table.path} must have the {table.rows} rows it was written with, got {rows}"
         )
-
-
-def tally(
-    *paths: str | Path, key: str | Path | None = None, progress: Progress = silent
-) -> tuple[Header, Tally]:
-    r"""Count the reports of one or several files, in bounded memory.
-
-    Args:
-        paths: files of the same kind of reports.
-        key: the collector's private key, a file, for sealed reports.
-        progress: is told how many rows are done.
-
-    Returns:
-        The header of all files together, and the tally, from which masks are taken off as far as
-        dealers told of them.
-
-    Raises:
-        ArgumentError: where a file does not exist, is named twice or does not belong to the
-            others, or there is no report.
-        DamagedError: where a file cannot be read as what it claims to be.
-
-    Example:
-        >>> import jrr, pathlib, tempfile
-        >>> from jrr import tables
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
-        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
-        >>> _ = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
-        >>> header, tally = tables.tally(reports)
-        >>> header.labels, tally.n
-        (('no', 'yes'), 100)
-        >>> folder.cleanup()
-    """
-    files = open_together(paths)
-    rows, whole = 0, []
-    starts: set[bytes] = set()
-    for table, header in files.tables:
-        tallies: list[AnyTally] = []
-        for batch in rows_of(table, header, key=key, starts=starts):
-            with damage_of(table.path):
-                batch_tally = header.mechanism.tally(batch.reports, batch.carded)
-            tallies.append(replace(batch_tally, decks=header.decks))
-            rows += len(batch.reports)
-            progress(rows, files.rows)
-            if len(tallies) > _ADDED_AT_ONCE:
-                tallies = [add_tallies(tallies)]
-        if tallies:
-            whole.append(without_masks(header, {"": add_tallies(tallies)}, None)[0])
-    total = add_tallies(whole)
-    assert isinstance(total, Tally)  # no weights were given
-    return files.header, total
 
 
 def without_masks(

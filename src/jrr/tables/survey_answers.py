@@ -21,11 +21,12 @@ from jrr.survey.open_answers import as_covariates, is_asked
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines import open_engine
-from jrr.tables.estimating import Result, estimate_opened
+from jrr.tables.estimating import estimate_opened
 from jrr.tables.formats import WholeTable, damage_of, readable
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, HEADERS, RESERVED, SURVEY
 from jrr.tables.reports import ReportFiles
+from jrr.tables.result import Result
 
 _ENGINES = (None, "duckdb")  # that can count rows which are in memory
 

@@ -57,7 +57,8 @@ def database(
     """  # noqa: D301 - click reads the \b
     from jrr.servers.collector.stored_reports import open_stored
     from jrr.tables.engines.postgres import PostgreSQL
-    from jrr.tables.estimating import check_results_file, estimate_opened
+    from jrr.tables.estimating import estimate_opened
+    from jrr.tables.result import check_results_file
 
     if out is not None:
         check_results_file(out, force)  # before anything is counted

@@ -76,7 +76,7 @@ def estimate(
     jrr file estimate year.parquet --engine duckdb --by region --json
     """  # noqa: D301 - click reads the \b
     from jrr import tables
-    from jrr.tables.estimating import check_results_file
+    from jrr.tables.result import check_results_file
 
     if out is not None:
         check_results_file(out, force)  # before anything is counted

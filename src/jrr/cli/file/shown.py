@@ -33,7 +33,7 @@ def show_several(
     """Print, and write, one estimate for each name."""
     documents = {name: showing.document(result) for name, result in found.items()}
     if out is not None:
-        from jrr.tables.result_files import write_several
+        from jrr.tables.result import write_several
 
         write_several(found, out, showing.level)
 

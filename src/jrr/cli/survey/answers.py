@@ -138,7 +138,7 @@ def _ask(question: "Question", language: str, to_error: bool) -> Any:
         values: tuple[Any, ...] = ("no", "yes")
     elif question.kind == "choice":
         shown = tuple(label[language] for label in question.labels)
-        values = tuple(next(iter(label.values())) for label in question.labels)
+        values = question.words
     else:
         steps = range(round(question.low), round(question.high) + 1)
         shown, values = tuple(map(str, steps)), tuple(steps)

@@ -19,13 +19,13 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     from jrr.client.ending import Ending
 
     ending = Ending(**wished)
-    found = operator.preview_closing(ending)
+    found = operator.closing.preview(ending)
     merged = None
     if ending.by is not None and found["too_small"]:
-        merged = operator.preview_closing(Ending(**wished | {"merge_small": True}))
+        merged = operator.closing.preview(Ending(**wished | {"merge_small": True}))
     refused = None
     try:
-        operator.check_closing(ending)
+        operator.closing.check(ending)
     except JrrError as error:
         refused = str(error)
     facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
