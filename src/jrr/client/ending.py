@@ -1,8 +1,11 @@
 """What an operator wants of a survey's end, and what is known of it before anything is changed."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from jrr.errors import DamagedError
 
 Serials = Mapping[str, Sequence[str]]  # by question
 SUMS = ("sums", "undealt", "decks")  # of a dealer's reply: what the collector needs
@@ -39,3 +42,18 @@ class Prospect:
 def dealer_sums(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Of what a dealer says when it closes, what the collector needs: a file carries it."""
     return {name: reply.get(name) for name in SUMS}
+
+
+def read_carried(text: str, allowed: str) -> dict[str, Any]:
+    """What a file between operators holds.
+
+    Raises:
+        DamagedError: It is no such file; allowed: how that is said.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DamagedError(allowed)
+    return found

@@ -6,12 +6,11 @@ back as one. A committee's party has the same pages.
 """
 
 import json
-from typing import Any
 
 from starlette.responses import Response
 
 from jrr._base import checks
-from jrr.client.ending import Ending, dealer_sums
+from jrr.client.ending import Ending, dealer_sums, read_carried
 from jrr.client.http import Admin
 from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator
@@ -20,7 +19,7 @@ from jrr.console.pages import PageRequest, check_sure, download, goto, page
 from jrr.console.status import own_store, statuses
 from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, find_survey, read
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError
 from jrr.protocol.states import CLOSED, ENROLLING, NEW, Role
 from jrr.survey.closing import closed_decks
 from jrr.survey.survey import Survey, read_survey
@@ -108,7 +107,10 @@ def _close(request: PageRequest) -> Response:
     """Tell the sum of the cards that came back, if any is announced, and burn the key."""
     survey = _survey(request)
     check_sure(request, "burning is for good")
-    ending = Ending(request=_closing_request(request) if survey.announces else None)
+    ending = Ending()
+    if survey.announces:
+        allowed = "request must be the file that the collector's operator gave"
+        ending = Ending(request=read_carried(request.form.raw("request"), allowed))
     (reply,) = _operator(request, survey).close(ending).values()
     if not _gives_sums(survey):
         request.session.note("Burned.")
@@ -124,16 +126,6 @@ def _close(request: PageRequest) -> Response:
 def _gives_sums(survey: Survey) -> bool:
     """Whether results wait for sums of cards."""
     return survey.announces or bool(closed_decks(survey))
-
-
-def _closing_request(request: PageRequest) -> dict[str, Any]:
-    try:
-        found = json.loads(request.form.raw("request"))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DamagedError("request must be the file that the collector's operator gave")
-    return found
 
 
 def _own_address(request: PageRequest, survey: Survey) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from jrr.client.ending import Ending
+from jrr.client.ending import Ending, read_carried
 from jrr.client.operator import COLLECTOR
 from jrr.console.counts import counts_of
 from jrr.console.dealers_page import UNOPENED, state_at
@@ -15,7 +15,7 @@ from jrr.console.pages import Console, PageRequest, check_sure, download, goto, 
 from jrr.console.snapshots import snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
-from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.states import CLOSED
 from jrr.survey.grouping import MERGE_RULE
 from jrr.survey.survey import Survey
@@ -204,13 +204,8 @@ def _sums(request: PageRequest, survey: Survey) -> list[Any] | None:
     texts = [request.form.raw(f"sums{number}").strip() for number in numbers]
     if not any(texts):
         return None
-    try:
-        found = [json.loads(text) for text in texts]
-    except (ValueError, RecursionError):
-        found = [None]
-    if not all(isinstance(one, dict) for one in found):
-        raise DamagedError("sums must be the files that the dealers' operators gave, one of each")
-    return found
+    allowed = "sums must be the files that the dealers' operators gave, one of each"
+    return [read_carried(text, allowed) for text in texts]
 
 
 def _say_opened(request: PageRequest, survey: Survey, *, is_open: bool) -> None:

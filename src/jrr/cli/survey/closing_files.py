@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
@@ -111,12 +111,10 @@ class CarriedFiles:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    from jrr.client.ending import read_carried
+
     try:
-        document = json.loads(file.read_text("utf-8"))
+        text = file.read_text("utf-8", errors="replace")
     except OSError as error:
         raise checks.refusal("file", str(file), f"readable ({error.strerror})") from None
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        raise DamagedError(f"{file} must be a file that jrr survey close wrote")
-    return document
+    return read_carried(text, f"{file} must be a file that jrr survey close wrote")

@@ -131,22 +131,16 @@ def law_of_two(mechanism: Mechanism, first: People, second: People, value: int =
     *kinds, blank = kinds  # one card, which lies with anybody
     deck = first.n + second.n + absent
     law = np.zeros((first.n + 1, second.n + 1))
-    for own, chance, holders in (
-        (blank.holder, first.holders / deck, 1),
-        (blank.other, (first.n - first.holders) / deck, 0),
-    ):
-        if chance > 0:
-            rest = _law_of_two(kinds, People(first.holders - holders, first.n - 1), second, absent)
-            law[:-1] += chance * (1 - own) * rest
-            law[1:] += chance * own * rest
-    for own, chance, holders in (
-        (blank.holder, second.holders / deck, 1),
-        (blank.other, (second.n - second.holders) / deck, 0),
-    ):
-        if chance > 0:
-            rest = _law_of_two(kinds, first, People(second.holders - holders, second.n - 1), absent)
-            law[:, :-1] += chance * (1 - own) * rest
-            law[:, 1:] += chance * own * rest
+    for people, others, counts in ((first, second, law), (second, first, law.T)):
+        for own, number, holder in (
+            (blank.holder, people.holders, 1),
+            (blank.other, people.n - people.holders, 0),
+        ):
+            if number:  # one of them has the blank card
+                without = People(people.holders - holder, people.n - 1)
+                rest = number / deck * _law_of_two(kinds, without, others, absent)
+                counts[:-1] += (1 - own) * rest
+                counts[1:] += own * rest
     if absent:
         law += absent / deck * _law_of_two(kinds, first, second, absent - 1)
     return law
