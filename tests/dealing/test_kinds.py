@@ -104,6 +104,8 @@ def test_who_shuffles_known_cards_is_not_asked_to_draw_masks() -> None:
     assert not survey_by(PARTIES).mechanisms["answer"].masked
     with pytest.raises(ArgumentError, match="sorted decks where a committee deals"):
         survey_by(PARTIES, mechanism="mrr")
+    with pytest.raises(ArgumentError, match="JRR, DRR or OLH"):  # a card for each bit
+        survey_by(PARTIES, mechanism="oue-joint")
     with pytest.raises(ArgumentError, match="certificates of their own"):
         msgspec.structs.replace(PARTIES, parties=(PARTIES.parties[0],) * 3)
     with pytest.raises(ArgumentError, match="threshold"):

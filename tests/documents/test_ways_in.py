@@ -91,11 +91,3 @@ def test_pre_commit_downloads_nothing() -> None:
     assert all(
         entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (.*)", configuration)
     )
-
-
-def test_what_the_fast_tests_leave_out_exists() -> None:
-    for name in script("tests/conftest.py").HEAVY:
-        path, *tests = name.split("::")
-        assert (ROOT / path).exists(), name
-        for test in tests:
-            assert re.search(rf"^ *(def|class) {test}\b", text(path), re.MULTILINE), name

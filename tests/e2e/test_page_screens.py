@@ -61,7 +61,7 @@ def test_every_screen_of_an_answer(
         sqlite_pair,
         1,
         text="Have you ever taken a bribe?",
-        consent={"en": "The institute of made-up studies asks 50 people who decide on permits."},
+        consent={"en": "The institute of made-up studies asks 50 people. {cost}"},
         groups={"Region": ("north", "south")},
     )
 
@@ -199,11 +199,8 @@ def test_the_main_screens_in_every_look(
         seen("0-start")
         visit.page.goto(address)
         visit.page.locator(".people").wait_for()
-        # One number: what the device computes stands in the details, where the text says the same.
-        assert visit.page.locator(".computed").is_hidden()
         seen("1-introduction")
         visit.page.locator("main summary").click()
-        assert visit.page.locator(".computed").is_visible()
         seen("2-details")
         visit.review(LABELS[1], german=language == "de")
         seen("3-review")

@@ -77,7 +77,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
         return not mechanism.masked
 
     def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
-        """Refuse several questions, and cards of masks."""
+        """Refuse several questions, cards of masks, and several cards for one answer."""
         question = check_one_question(dealt)
         if not self.can_deal(question.mechanism):
             allowed = (
@@ -85,6 +85,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
                 "everybody knows, and cards of masks are drawn. Name several dealers instead"
             )
             raise checks.refusal("mechanism", question.mechanism, allowed)
+        committee_cards.committee_deck(question.mechanism)
 
     def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
         """Take a place in the next deal, with the key that shares are sealed to."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from jrr._base import checks
+from jrr.dealing.committee.cards import committee_deck
 from jrr.dealing.committee.schedule import default_threshold
 from jrr.dealing.interface import Dealing, check_one_question
 
@@ -34,9 +35,6 @@ class Groups(Dealing, frozen=True, tag="groups"):
     def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
         """Refuse what a group cannot deal, or cannot keep secret from its colluding members."""
         question = check_one_question(dealt)
-        deck = question.mechanism.sorted_deck
-        if deck is None or deck.bits is not None:
-            allowed = "one whose card is a single draw, such as JRR or DRR, where groups deal"
-            raise checks.refusal("mechanism", question.mechanism.to_dict(), allowed)
+        deck = committee_deck(question.mechanism)
         checks.integer("people in a group", deck.size, FEWEST, MOST)
         checks.integer("colluders", question.colluders, 0, (deck.size - 1) // 2)

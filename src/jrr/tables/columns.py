@@ -25,6 +25,26 @@ def report_fields(mechanism: Mechanism, text: bool) -> list[Any]:
     return [_field(column, text) for column in mechanism.report_format.columns]
 
 
+def report_schema(mechanism: Mechanism, text: bool, *more: Any) -> Any:
+    """The columns of a file of reports: the report, whether there was a card, and others."""
+    return pa.schema([*report_fields(mechanism, text), pa.field(CARDED, pa.bool_(), False), *more])
+
+
+def report_batch(
+    schema: Any,
+    mechanism: Mechanism,
+    reports: NDArray[Any],
+    carded: bool | NDArray[np.bool_],
+    *more: Any,
+    text: bool,
+) -> Any:
+    """Some rows of such a file; more: the other columns."""
+    flags = pa.array(np.broadcast_to(carded, len(reports)))
+    columns = [*reports_to_arrow(mechanism, reports, text), flags, *more]
+    cast = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.record_batch(cast, schema=schema)
+
+
 def card_field(mechanism: Mechanism, text: bool) -> Any:
     """The column of a card."""
     return _field(_card_column(mechanism), text)

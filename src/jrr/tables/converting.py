@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import check_output, format_of, write
 from jrr.tables.header import Header
-from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.names import RESERVED
 from jrr.tables.public_columns import texts
 from jrr.tables.reports import open_reports, rows_of
 
@@ -37,21 +36,15 @@ def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Hea
     text = to_csv or table.format == "csv"
     extra = [name for name in table.columns if name not in RESERVED]
     fields = [pa.field(name, pa.string() if text else table.types[name]) for name in extra]
-    own = report_fields(header.mechanism, to_csv)
-    schema = pa.schema([*own, pa.field(CARDED, pa.bool_(), False), *fields])
+    schema = report_schema(header.mechanism, to_csv, *fields)
 
     def batches() -> Iterator[Any]:
         for rows in rows_of(table, header, extra):
-            report_columns = reports_to_arrow(header.mechanism, rows.reports, to_csv)
-            flags = pa.array(np.broadcast_to(rows.carded, len(rows.reports)))
-            extra_columns = [rows.batch.column(name) for name in extra]
+            more = [rows.batch.column(name) for name in extra]
             if text:
-                extra_columns = [texts(column) for column in extra_columns]
-            columns = [*report_columns, flags, *extra_columns]
-            yield pa.record_batch(
-                [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
-                schema=schema,
-            )
+                more = [texts(column) for column in more]
+            reports, carded = rows.reports, rows.carded
+            yield report_batch(schema, header.mechanism, reports, carded, *more, text=to_csv)
 
     write(path, schema, header, batches())
     return header

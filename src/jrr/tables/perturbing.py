@@ -20,13 +20,13 @@ from jrr.planning.choice import AUTO, cardless_words, check_word, choose_cardles
 from jrr.planning.numbers import plan_number
 from jrr.tables import seal as sealing
 from jrr.tables.card_file import CardFile, claimed
-from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import Table, check_output, damage_of, format_of, open_data, write
 from jrr.tables.header import Header
 from jrr.tables.labels import ColumnContents, Labels
-from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.names import RESERVED
 from jrr.tables.number_answers import NumberAnswers
-from jrr.tables.progress import Progress, silent
+from jrr.tables.progress import Progress, silent, watched
 from jrr.tables.reports import open_reports
 
 _MAX_BYTES = 128  # of a report in an automatic choice: a file has one for every row
@@ -51,10 +51,10 @@ class _Work:
         mechanism = self.header.mechanism
         if self.public_key is not None:
             return pa.schema([sealing.sealed_field(mechanism)])
-        fields = [*report_fields(mechanism, self.text), pa.field(CARDED, pa.bool_(), False)]
         in_csv = self.table.format == "csv"  # whose columns are all texts
         types = {name: pa.string() if in_csv else self.table.types[name] for name in self.keep}
-        return pa.schema([*fields, *(pa.field(name, types[name]) for name in self.keep)])
+        kept = (pa.field(name, types[name]) for name in self.keep)
+        return report_schema(mechanism, self.text, *kept)
 
     def batches(self, rng: Any) -> Iterator[Any]:
         """The rows of the output, one for each row that answers, in the same order."""
@@ -76,13 +76,11 @@ class _Work:
             reports = np.concatenate((with_card, without))
             carded = np.arange(len(values)) < card_count
             if seal is not None:
-                columns = [seal(reports, carded)]
-            else:
-                mask = pa.array(answering)
-                public = (batch.column(1 + at).filter(mask) for at in range(len(self.keep)))
-                report_columns = reports_to_arrow(mechanism, reports, self.text)
-                columns = [*report_columns, pa.array(carded), *public]
-            yield pa.record_batch(columns, schema=schema)
+                yield pa.record_batch([seal(reports, carded)], schema=schema)
+                continue
+            mask = pa.array(answering)
+            public = (batch.column(1 + at).filter(mask) for at in range(len(self.keep)))
+            yield report_batch(schema, mechanism, reports, carded, *public, text=self.text)
 
 
 def perturb(
@@ -215,15 +213,9 @@ def perturb(
         public_key=seal,
     )
 
-    def watched() -> Iterator[Any]:
-        done = 0
-        for batch in work.batches(source(rng)):
-            done += batch.num_rows
-            yield batch
-            progress(done, rows)
-
     with claimed(cards, path):
-        write(path, work.schema, work.header, watched())
+        batches = watched(work.batches(source(rng)), rows, progress)
+        write(path, work.schema, work.header, batches)
     return work.header
 
 

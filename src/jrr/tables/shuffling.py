@@ -17,11 +17,11 @@ import pyarrow as pa
 from jrr._base.randomness import RandomSource, shuffled, source
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.base import Rng
-from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import BATCH, Table, check_output, damage_of, format_of, write
 from jrr.tables.header import Header
-from jrr.tables.names import CARDED, SEALED
-from jrr.tables.progress import Progress, silent
+from jrr.tables.names import SEALED
+from jrr.tables.progress import Progress, silent, watched
 from jrr.tables.reports import ReportFiles, open_together, rows_of
 from jrr.tables.seal import check_fresh, sealed_field
 
@@ -84,27 +84,18 @@ def shuffle(
         schema = pa.schema([sealed_field(header.mechanism)])
         batches = _sealed_batches(files, schema)
     else:
-        flag = pa.field(CARDED, pa.bool_(), False)
-        schema = pa.schema([*report_fields(header.mechanism, text), flag])
+        schema = report_schema(header.mechanism, text)
         batches = _open_batches(files, schema, text)
     # Beside the output: the reports must not be copied to a place that others may read.
     folder = Path(tempfile.mkdtemp(prefix=".shuffle-", dir=path.parent))
     try:
         buckets = _Buckets(folder=folder, schema=schema, words=source(rng))
         count = _bucket_count(files.rows, bucket)
-        mixed = buckets.mixed(_watched(batches, files.rows, progress), count)
+        mixed = buckets.mixed(watched(batches, files.rows, progress), count)
         rows = write(path, schema, header, mixed)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return header, rows
-
-
-def _watched(batches: Iterator[Any], total: int | None, progress: Progress) -> Iterator[Any]:
-    done = 0
-    for batch in batches:
-        done += batch.num_rows
-        yield batch
-        progress(done, total)
 
 
 def _sealed_batches(files: ReportFiles, schema: Any) -> Iterator[Any]:
@@ -131,12 +122,7 @@ def _open_batches(files: ReportFiles, schema: Any, text: bool) -> Iterator[Any]:
         for rows in rows_of(table, header):
             with damage_of(table.path):
                 mechanism.tally(rows.reports, rows.carded)  # refuses what is out of the domain
-            carded = np.broadcast_to(rows.carded, len(rows.reports))
-            columns = [*reports_to_arrow(mechanism, rows.reports, text), pa.array(carded)]
-            yield pa.record_batch(
-                [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
-                schema=schema,
-            )
+            yield report_batch(schema, mechanism, rows.reports, rows.carded, text=text)
 
 
 def _bucket_count(rows: int | None, bucket: int) -> int:

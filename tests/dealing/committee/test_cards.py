@@ -16,7 +16,7 @@ from jrr.dealing.committee.cards import (
     Record,
     card_key,
     card_of,
-    check_committee_mechanism,
+    committee_deck,
     deck_of,
     seal_shares,
 )
@@ -130,7 +130,7 @@ def test_a_deck_of_elements_is_the_mechanism_s_deck(mechanism: Mechanism) -> Non
     ids=repr,
 )
 def test_what_has_no_deck_of_single_cards_is_refused(mechanism: Mechanism) -> None:
-    for use in (deck_of, check_committee_mechanism):
+    for use in (deck_of, committee_deck):
         with pytest.raises(JrrError, match="mechanism must be JRR, DRR or OLH"):
             use(mechanism)
 

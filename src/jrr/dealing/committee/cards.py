@@ -34,24 +34,24 @@ SEALED = 32 + 8 + 16  # encapsulated key, two elements, tag
 
 def deck_of(mechanism: "Mechanism") -> list[int]:
     """The public deck, sorted, as field elements."""
-    deck = _committee_deck(mechanism)
+    deck = committee_deck(mechanism)
     return [1 + place for place, count in enumerate(deck.counts) for _ in range(count)]
 
 
 def card_of(mechanism: "Mechanism", element: int) -> int:
     """The card behind an element; anything else is refused."""
-    deck = _committee_deck(mechanism)
+    deck = committee_deck(mechanism)
     if 1 <= element <= len(deck.counts) and deck.counts[element - 1]:
         return int(deck.faces[element - 1])
     raise Abort("the shares do not add up to a card")
 
 
-def check_committee_mechanism(mechanism: "Mechanism") -> None:
-    """Refuse decks that a committee cannot deal."""
-    _committee_deck(mechanism)
+def committee_deck(mechanism: "Mechanism") -> "SortedDeck":
+    """The contents of a deck that people can deal together.
 
-
-def _committee_deck(mechanism: "Mechanism") -> "SortedDeck":
+    Raises:
+        ArgumentError: There is none, or one for each bit.
+    """
     deck = mechanism.sorted_deck
     if deck is None or deck.bits is not None:  # a deck per bit would need a deal per bit
         raise checks.refusal("mechanism", mechanism, "JRR, DRR or OLH with a joint coupling")

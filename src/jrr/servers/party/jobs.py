@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from jrr.dealing.committee.cards import Envelope, Record, check_committee_mechanism, usable
+from jrr.dealing.committee.cards import Envelope, Record, usable
 from jrr.dealing.committee.complaints import Finding, judge
 from jrr.dealing.committee.deals import DealtDeck, KeptDeal, Member, deal_name
 from jrr.dealing.committee.meeting import Identity
@@ -70,10 +70,8 @@ class PartyJobs(SurveyJobs[PartyStore]):
         return self._settings.link_host, self._settings.link_port or check_link(link)[1]
 
     def new_columns(self, survey: "Survey") -> dict[str, Any]:
-        """Nothing; refuses a survey that this party cannot deal."""
+        """Nothing; refuses a survey of other parties."""
         self.number(survey)
-        for question in survey.dealt:
-            check_committee_mechanism(question.mechanism)
         return {}
 
     def open(self, connection: Connection, name: str) -> State:
