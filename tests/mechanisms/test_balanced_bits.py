@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
-from jrr.mechanisms.balanced_bits import balanced_bits, set_bits
+from jrr.mechanisms.balanced_bits import balanced_bits
 from tests.statistics_rules import accepts_only, chi_square, skewed
 
 
@@ -24,11 +24,6 @@ def unpacked(cards: int, decks: int, seed: int) -> np.ndarray:
 def test_every_deck_is_balanced(cards: int, decks: int) -> None:
     for seed in range(5):
         assert (unpacked(cards, decks, seed).sum(axis=0) == cards // 2).all()
-
-
-def test_set_bits_counts_bit_by_bit() -> None:
-    column = np.arange(256, dtype=np.uint8)
-    assert set_bits(column).tolist() == [128] * 8
 
 
 @pytest.mark.statistical

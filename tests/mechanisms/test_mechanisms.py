@@ -365,7 +365,7 @@ class TestDeal:
         assert sorted(cards.tolist()) == [1] * 9 + [2]
 
     def test_rr_deals_nothing(self) -> None:
-        assert jrr.RR(p=0.75).deal() is None  # type: ignore[func-returns-value]
+        assert jrr.RR(p=0.75).deal() is None
 
     def test_a_seed_repeats_the_deal_and_the_default_does_not(self) -> None:
         mechanism = jrr.DRR(n=1000, truth=0.3)

@@ -230,6 +230,9 @@ def test_a_levels_noise_is_that_of_its_own_estimate(at: int) -> None:
     if m.announced:
         left = people.known.announcements / (2 * math.sinh(0.7 / 2) ** 2)
         assert noise.masks == pytest.approx(np.full(4, left / (60 * m.moments.gain[0]) ** 2))
+    of_all = NOISE["MRR"](m, np.ones((1, 4)), people).of_holders
+    # A coin that tells one value supports exactly one: the sum of all its shares has no noise.
+    assert (of_all > 1e-12).all() == (m.coin.name == "oue")
     tree = RangeTree(0, 4, (m,))
     found = tree.estimate([level])
     even = people.moments.quadratic(60, people.decks).at(np.full(1, 15.0))

@@ -28,8 +28,8 @@ def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
 def exactly_one(**given: object) -> None:
     """Refuse unless exactly one of two arguments that mean the same is given."""
     if sum(value is not None for value in given.values()) != 1:
-        names, values = " and ".join(given), " and ".join(map(repr, given.values()))
-        raise ArgumentError(f"exactly one of {names} must be given, got {values}")
+        got = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ArgumentError(f"exactly one of {' and '.join(given)} must be given, got {got}")
 
 
 def integer(argument: str, value: object, low: int, high: int | None = None) -> int:

@@ -1,7 +1,6 @@
 """WeightedTally: reports counted by survey weights. Like tallies, they can be added."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import Any
@@ -17,7 +16,6 @@ from jrr.errors import ArgumentError
 VERSION = 1
 _MASKED = 1e150  # more than any sum of masked reports
 _ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
-_LATER = {"weight_cubes", "heaviest"}  # fields that documents of earlier versions do not have
 _Floats = NDArray[np.float64]
 
 
@@ -33,9 +31,6 @@ class WeightSums(ShortRepr):
         weight_squares: the same for their squares.
         weight_cubes: the same for their cubes, which say how unequal they are.
         heaviest: the largest weight.
-
-    Documents of earlier versions have neither of the last two: then they are the most that the
-    squares allow.
     """
 
     n: int
@@ -43,13 +38,8 @@ class WeightSums(ShortRepr):
     support_squares: _Floats
     weight: float
     weight_squares: float
-    weight_cubes: float = math.nan
-    heaviest: float = math.nan
-
-    def __post_init__(self) -> None:
-        for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
-            if math.isnan(getattr(self, name)):
-                object.__setattr__(self, name, self.weight_squares**power)
+    weight_cubes: float
+    heaviest: float
 
     def __add__(self, other: object) -> "WeightSums":
         if not isinstance(other, WeightSums):
@@ -74,7 +64,7 @@ class WeightSums(ShortRepr):
             ArgumentError: for anything else, or for sums that no weights have.
         """
         names = set(cls.__dataclass_fields__)
-        if not isinstance(document, Mapping) or set(document) | _LATER != names:
+        if not isinstance(document, Mapping) or set(document) != names:
             raise checks.refusal("weight sums", document, f"an object of {sorted(names)}")
         sums: dict[str, Any] = {"n": checks.integer("n", document["n"], 0, 1 << 62)}
         for total, part in (("weight", "support"), ("weight_squares", "support_squares")):
@@ -88,10 +78,9 @@ class WeightSums(ShortRepr):
             numbers = [checks.real(part, value, allowed, low, high) for value in values]
             sums[part] = np.array(numbers, np.float64)
         for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
-            if name in document:
-                most = sums["weight_squares"] ** power * _ROUNDING
-                allowed = f"in 0..weight_squares**{power}"
-                sums[name] = checks.real(name, document[name], allowed, 0.0, most)
+            most = sums["weight_squares"] ** power * _ROUNDING
+            allowed = f"in 0..weight_squares**{power}"
+            sums[name] = checks.real(name, document[name], allowed, 0.0, most)
         return cls(**sums)
 
 

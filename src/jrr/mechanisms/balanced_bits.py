@@ -39,12 +39,6 @@ def balanced_bits(cards: int, decks: int, source: RandomSource) -> NDArray[np.ui
     return bits
 
 
-def set_bits(column: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How many bytes have each of their eight bits set."""
-    counts: NDArray[np.int64] = np.bincount(column, minlength=256) @ _PLANES
-    return counts
-
-
 def _turn(column: NDArray[np.uint8], mask: np.uint8, surplus: int, source: RandomSource) -> None:
     """Turn over as many random cards as the deck has too many of one kind."""
     missing = abs(surplus)

@@ -11,8 +11,7 @@ from jrr._base import checks, randomness
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
-from jrr.mechanisms.cards import SortedDeck
-from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
+from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.report_formats import NumberFormat
 
 
@@ -37,10 +36,6 @@ class Categorical(Mechanism):
     def report_bytes(self, document: object) -> bytes:
         """A report in JSON as the bytes that are stored; out of the domain is refused."""
         return self.report_format.from_json(document)  # a number below k: all there is to check
-
-    def deal(self, rng: Rng = None) -> Cards | None:
-        """A shuffled deck; None where there are no cards."""
-        return None if self.sorted_deck is None else shuffled_deck(self.sorted_deck, rng)
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
         """The cards as an array, or a refusal."""
@@ -112,9 +107,3 @@ class Categorical(Mechanism):
 def _format(k: int) -> NumberFormat:
     """Made once: a server asks for every report."""
     return NumberFormat(k)
-
-
-def shuffled_deck(deck: SortedDeck, rng: Rng) -> Cards:
-    """All cards of a deck in uniformly random order."""
-    faces = np.repeat(deck.faces, deck.counts)
-    return DealtCards.of(randomness.shuffled(faces, randomness.source(rng)))

@@ -23,9 +23,9 @@ from jrr._base.short_repr import ShortRepr
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports
 from jrr.mechanisms.cards import CardLaw, SortedDeck
-from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.dealt_optimum import best_dealt, best_informed_dealt
 from jrr.mechanisms.draws import drawn
@@ -89,9 +89,7 @@ class DRR(ShortRepr, Categorical):
         truth = checks.real("truth", truth, "in (0, 1] and at least 2**-52", 2.0**-52, 1.0)
         own = checks.real("own", own, f"in 0..1-truth ({1 - truth!r})", 0.0, 1 - truth + 1e-15)
         cards = even_deck(n, k) if deck is None else _check_deck(deck, n, k)
-        values = (("n", n), ("truth", truth), ("own", min(own, 1 - truth)), ("k", k))
-        for name, value in (*values, ("deck", cards)):
-            object.__setattr__(self, name, value)
+        self._set(n=n, truth=truth, own=min(own, 1 - truth), k=k, deck=cards)
 
     @property
     def dealt(self) -> float:
@@ -175,10 +173,6 @@ class DRR(ShortRepr, Categorical):
         """Decoy values."""
         faces = np.arange(self.k, dtype=np.min_scalar_type(self.k - 1))
         return SortedDeck(self.n, faces, self.deck)
-
-    def deal(self, rng: Rng = None) -> NDArray[Any]:
-        """A shuffled deck of decoy values."""
-        return shuffled_deck(self.sorted_deck, rng)
 
     def _epsilon(self, view: View, colluders: int) -> float:
         return loss.dealt(self.law, view, colluders)

@@ -20,7 +20,6 @@ from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms import compiled, hashing
 from jrr.mechanisms.base import (
-    Cards,
     Ints,
     Mechanism,
     Reports,
@@ -96,10 +95,7 @@ class OLH(Mechanism):
                 "nothing; use DRR on the original domain"
             )
         coupling, n, colluders = check_coupling(coupling, n, colluders)
-        if (epsilon is None) == (p is None):
-            raise ArgumentError(
-                f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
-            )
+        checks.exactly_one(epsilon=epsilon, p=p)
         if coupling == "none" and s:
             raise checks.refusal("s", s, "0 or None without a coupling")
         if p is not None:
@@ -247,10 +243,6 @@ class OLH(Mechanism):
                 for value in values
             ]
         ).astype(np.int64)
-
-    def deal(self, rng: Rng = None) -> Cards | None:
-        """Cards of the joint coupling, as JRR's."""
-        return self.inner.deal(rng)
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None

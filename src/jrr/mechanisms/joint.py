@@ -23,9 +23,9 @@ from jrr._base.exact import SCALE, words_up
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports
 from jrr.mechanisms.cards import CardLaw, SortedDeck
-from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import drawn_from, spread_lies
 from jrr.mechanisms.families import Family
@@ -104,17 +104,15 @@ class JRR(Categorical):
         n = checks.deck_size(n)
         p = check_truth_probability("p", p, k)
         plus = n // 2 if plus is None else checks.integer("plus", plus, 1, n - 1)
-        for name, value in (("n", n), ("p", p), ("k", k), ("plus", plus)):
-            object.__setattr__(self, name, value)
-        if (rho is None) == (s is None):
-            raise ArgumentError(f"exactly one of rho and s must be given, got rho={rho!r}, s={s!r}")
+        self._set(n=n, p=p, k=k, plus=plus)
+        checks.exactly_one(rho=rho, s=s)
         limit = self.most_lean
         if s is not None:
             allowed = f"in 0..{limit!r} ({self._limit_in_words})"
             lean = checks.real("s", s, allowed, 0.0, limit * (1 + _ROUNDING))
         else:
             lean = self._lean_of(rho, limit)
-        object.__setattr__(self, "s", limit if lean > limit * (1 - 2.0**-50) else lean)
+        self._set(s=limit if lean > limit * (1 - 2.0**-50) else lean)
 
     def _lean_of(self, rho: object, limit: float) -> float:
         """The s whose cards have the correlation rho."""
@@ -284,10 +282,6 @@ class JRR(Categorical):
         """Plus cards +1, minus cards -1, and a blank 0 where n is odd and the deck even."""
         faces = np.array([1, -1, 0], np.int8)
         return SortedDeck(self.n, faces, (self.plus, self.minus, self.n - self.signed))
-
-    def deal(self, rng: Rng = None) -> NDArray[np.int8]:
-        """A shuffled deck of +1 and -1, and a blank 0 where n is odd and the deck even."""
-        return shuffled_deck(self.sorted_deck, rng)
 
     def _epsilon(self, view: View, colluders: int) -> float:
         if view == "paper":

@@ -105,8 +105,7 @@ class MRR(Masking):
         coin = coin_of(coin, k)
         if p is None:
             p = coin.truth_for(checks.epsilon("own", own))
-        for name, value in (("k", k), ("coin", coin), ("p", coin.check_truth("p", p))):
-            object.__setattr__(self, name, value)
+        self._set(k=k, coin=coin, p=coin.check_truth("p", p))
         self._set_masks(n, card_rate, total_rate, announced_rate, dealers)
         most = self._behind(self.step)
         if alone is None:
@@ -114,7 +113,7 @@ class MRR(Masking):
         alone = coin.check_truth("alone", alone)
         if coin.loss(coin.lie_words(alone)) > most:
             raise checks.refusal("alone", alone, f"small enough to keep epsilon={most!r}")
-        object.__setattr__(self, "alone", alone)
+        self._set(alone=alone)
 
     @classmethod
     def _most_accurate(cls, request: Request, *, cards: bool) -> Self:

@@ -39,22 +39,18 @@ class Masking(MaskedDealing, MaskedCollecting):
     ) -> None:
         """Check and set what masks need; `numbers` must be known."""
         allowed = f"at least {LEAST_CARD_RATE}, so that cards fit into 16 bits, and at most 700"
-        values = {
-            "n": checks.integer("n", n, 2, 10**9),
-            "card_rate": checks.real("card_rate", card_rate, allowed, LEAST_CARD_RATE, 700.0),
-            "total_rate": checks.real("total_rate", total_rate, "in 0..700", 0.0, 700.0),
-            "announced_rate": checks.real(
-                "announced_rate", announced_rate, "in 0..700", 0.0, 700.0
-            ),
-            "dealers": checks.integer("dealers", dealers, 1, MOST_DEALERS),
-        }
-        if (values["total_rate"] > 0) == (values["announced_rate"] > 0):
+        self._set(
+            n=checks.integer("n", n, 2, 10**9),
+            card_rate=checks.real("card_rate", card_rate, allowed, LEAST_CARD_RATE, 700.0),
+            total_rate=checks.real("total_rate", total_rate, "in 0..700", 0.0, 700.0),
+            announced_rate=checks.real("announced_rate", announced_rate, "in 0..700", 0.0, 700.0),
+            dealers=checks.integer("dealers", dealers, 1, MOST_DEALERS),
+        )
+        if (self.total_rate > 0) == (self.announced_rate > 0):
             raise ArgumentError(
                 "exactly one of total_rate (closed deck) and announced_rate (announced sum) must "
                 f"be above 0, got {total_rate!r} and {announced_rate!r}"
             )
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
         if self.dealers == 1:
             return
         if not self.announced:

@@ -21,7 +21,7 @@ from jrr.estimation.means import MeanEstimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, checked_mechanism
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
 
 
@@ -130,7 +130,7 @@ class Numbers:
 
     # -- dealer, contributor ----------------------------------------------------------------
 
-    def deal(self, rng: Rng = None) -> Cards | None:
+    def deal(self, rng: Rng = None) -> Any:
         """The mechanism's cards; None where it deals none."""
         return self.mechanism.deal(rng)
 

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.estimation.contrasts import Sampling
 from jrr.estimation.moments import Moments
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 Frequency = float | tuple[float, float] | None
 
@@ -19,18 +22,7 @@ DEALER_ABOVE = 2.0  # a dealer that colludes with the collector may learn ε + 2
 LOST = 0.01  # the share of cards that are dealt and never reported with
 
 
-class Candidate(Protocol):
-    """What is asked of a mechanism here."""
-
-    @property
-    def moments(self) -> Moments:
-        """First and second moments of the reports."""
-
-    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
-        """The privacy loss in a view."""
-
-
-_Some = TypeVar("_Some", bound=Candidate)
+_Some = TypeVar("_Some", bound="Mechanism")
 
 
 @dataclass(frozen=True)
@@ -105,14 +97,14 @@ class Request:
         """How many are expected to report."""
         return self.n * (1 - self.lost)
 
-    def allows(self, mechanism: Candidate) -> bool:
+    def allows(self, mechanism: "Mechanism") -> bool:
         """Whether the mechanism that would run keeps what was asked."""
         cap = self.dealer_epsilon
         return mechanism.epsilon("cards", self.colluders) <= self.budget and (
             cap is None or mechanism.epsilon("dealer") <= cap
         )
 
-    def expected_variance(self, mechanism: Candidate) -> float:
+    def expected_variance(self, mechanism: "Mechanism") -> float:
         """The criterion: variance of an estimated frequency, averaged over the values.
 
         At the given frequency; at the worst one of a given interval; or, with none given, for

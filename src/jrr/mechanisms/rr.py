@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE
-from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Ints, Reports, Rng
+from jrr.mechanisms.base import Cards, Ints, Reports
 from jrr.mechanisms.cards import CardLaw
 from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
@@ -59,15 +58,11 @@ class RR(Categorical):
 
     def __init__(self, k: int = 2, epsilon: float | None = None, *, p: float | None = None) -> None:
         k = checks.domain(k)
-        if (epsilon is None) == (p is None):
-            raise ArgumentError(
-                f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
-            )
-        object.__setattr__(self, "k", k)
+        checks.exactly_one(epsilon=epsilon, p=p)
         coin = Choice(k)
         if p is None:
             p = coin.truth_for(checks.positive("epsilon", epsilon))
-        object.__setattr__(self, "p", coin.check_truth("p", p))
+        self._set(k=k, p=coin.check_truth("p", p))
 
     @property
     def q(self) -> float:
@@ -109,10 +104,6 @@ class RR(Categorical):
     def law(self) -> IndependentLaw:
         """The mechanism in whole numbers of random words."""
         return IndependentLaw(self.k, self.lie_words)
-
-    def deal(self, rng: Rng = None) -> None:
-        """There are no cards."""
-        return None
 
     def _epsilon(self, view: View, colluders: int) -> float:
         """There are no cards, so every view is that of the report alone."""

@@ -62,10 +62,7 @@ class SS(PackedBits):
         self, k: int, epsilon: float | None = None, *, d: int | None = None, p: float | None = None
     ) -> None:
         k = checks.domain(k, _MOST)
-        if (epsilon is None) == (p is None):
-            raise ArgumentError(
-                f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
-            )
+        checks.exactly_one(epsilon=epsilon, p=p)
         if p is not None:
             if d is None:
                 raise checks.refusal("d", d, "given together with p")
@@ -79,8 +76,7 @@ class SS(PackedBits):
             p = _private(k, d, budget)
             if not p > d / k:
                 raise checks.refusal("epsilon", epsilon, "large enough for p to exceed d/k")
-        for name, value in (("k", k), ("d", d), ("p", p)):
-            object.__setattr__(self, name, value)
+        self._set(k=k, d=d, p=p)
 
     @property
     def q(self) -> float:
@@ -155,10 +151,6 @@ class SS(PackedBits):
             law = np.where(sets[:, value] == 1, held, other)
             support += rng.multinomial(holders, law / law.sum(), runs) @ sets
         return support
-
-    def deal(self, rng: Rng = None) -> None:
-        """There are no cards."""
-        return None
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None

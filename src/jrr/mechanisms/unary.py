@@ -83,10 +83,7 @@ class Unary(PackedBits):
     ) -> None:
         k = checks.domain(k, 1 << 20)
         coupling, n, colluders = check_coupling(coupling, n, colluders)
-        if (epsilon is None) == (q is None):
-            raise ArgumentError(
-                f"exactly one of epsilon and q must be given, got epsilon={epsilon!r}, q={q!r}"
-            )
+        checks.exactly_one(epsilon=epsilon, q=q)
         if coupling == "none" and s:
             raise checks.refusal("s", s, "0 or None without a coupling")
         if q is not None and dealer_epsilon is not None:

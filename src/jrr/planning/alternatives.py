@@ -33,7 +33,6 @@ class Alternative:
 
     name: str
     mechanism: Mechanism | None  # None: the answers are added up, nobody perturbs one
-    proved_for: Mechanism | None  # whose figures these are: the mechanism's own
     variance: Mapping[float, float]  # true frequency -> variance of the estimated count
     epsilon: float
     delta: float
@@ -43,10 +42,6 @@ class Alternative:
     shuffled_epsilon: float | None = None  # ε at δ of the counts alone, behind a shuffler
     shuffled_rr_variance: float | None = None  # of RR that keeps the same ε behind a shuffler
     compositions: str = ""  # what the others may hold, where that was computed
-
-    def __post_init__(self) -> None:
-        if self.mechanism != self.proved_for:
-            raise checks.refusal("mechanism", self.mechanism, f"{self.proved_for!r}, as proved")
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """A result document: plain values, with standard errors of the share among n people."""
@@ -130,7 +125,6 @@ class _Question:
         return Alternative(
             name=name,
             mechanism=mechanism,
-            proved_for=mechanism,
             variance=self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
             epsilon=mechanism.epsilon("cards", request.colluders),
             delta=0.0,
@@ -146,7 +140,6 @@ class _Question:
         return Alternative(
             name=name,
             mechanism=mechanism,
-            proved_for=mechanism,
             variance=self._variance([mechanism] * len(FREQUENCIES)),
             epsilon=mechanism.epsilon("everything", self.request.colluders),
             delta=0.0,
@@ -183,7 +176,6 @@ class _Question:
         return Alternative(
             name=name,
             mechanism=mechanism,
-            proved_for=mechanism,
             variance=self._variance([mechanism] * len(FREQUENCIES)),
             epsilon=epsilon,
             delta=self.delta,
@@ -204,7 +196,6 @@ class _Question:
         return Alternative(
             name="secure aggregation with geometric noise",
             mechanism=None,
-            proved_for=None,
             variance=dict.fromkeys(FREQUENCIES, noise),
             epsilon=self.request.epsilon,
             delta=0.0,

@@ -13,6 +13,7 @@ from jrr.estimation.contrasts import masked_variance
 from jrr.estimation.estimates import Stratum
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.coins.choice import Choice
 
 
 class LevelNoise(NamedTuple):
@@ -53,7 +54,7 @@ def _behind_masks(mechanism: Mechanism, weights: Floats, people: Stratum) -> Lev
     What they leave depends on how many decks and announcements there were; the level's own
     estimate knows that, and its errors are made of the same number.
     """
-    coin = _single_values if getattr(mechanism, "coin", "") == "rr" else _single_bits
+    coin = _single_values if isinstance(getattr(mechanism, "coin", None), Choice) else _single_bits
     of_one_share = float(masked_variance([people.part(1 / people.n)])[0])
     masks: Floats = of_one_share * (weights**2).sum(axis=1)
     return LevelNoise(coin(mechanism, weights, people).of_holders, masks)

@@ -25,7 +25,7 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, checked_mechanism
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.privacy import memoised
@@ -139,7 +139,7 @@ class Longitudinal:
             return tuple(range(self.k))
         return tuple(self.permanent.respond_one(v, None, source) for v in range(self.k))
 
-    def deal(self, rng: Rng = None) -> Cards | None:
+    def deal(self, rng: Rng = None) -> Any:
         """Cards for one round; None where the mechanism deals none. Never use them again."""
         return self.fresh.deal(rng)
 

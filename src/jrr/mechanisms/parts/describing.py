@@ -30,6 +30,11 @@ class Describing(ABC):
     colour: ClassVar[str] = "#444444"  # in pictures
     told_by_colluders: ClassVar[str] = "their answers and reports"  # in the view `truths`
 
+    def _set(self, **fields: Any) -> None:
+        """Set fields of a value that is immutable from then on."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
     @property
     @abstractmethod
     def moments(self) -> "Moments":

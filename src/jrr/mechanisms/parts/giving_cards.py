@@ -1,13 +1,13 @@
 """The dealer's part: cards, and what is told of them at the end."""
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from jrr._base import checks
+from jrr._base import checks, randomness
 from jrr._base.randomness import Rng
-from jrr.mechanisms.parts.arrays import Cards
+from jrr.mechanisms.marked_arrays import DealtCards
 from jrr.mechanisms.parts.describing import WITH_MASKS, Describing
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class GivingCards(Describing):
             raise checks.refusal("dealers", dealers, "1: only cards that are numbers add up")
         return self
 
-    @abstractmethod
-    def deal(self, rng: Rng = None) -> Cards | None:
+    def deal(self, rng: Rng = None) -> Any:
         """One secret card per contributor of a deck, in uniformly random order.
 
         Args:
@@ -53,6 +52,11 @@ class GivingCards(Describing):
             >>> sorted(jrr.JRR(5, p=0.6, s=0.4).deal().tolist())
             [-1, -1, 0, 1, 1]
         """
+        deck = self.sorted_deck
+        if deck is None:
+            return None
+        faces = np.repeat(deck.faces, deck.counts)
+        return DealtCards.of(randomness.shuffled(faces, randomness.source(rng)))
 
     def announce(self, cards: ArrayLike, named: ArrayLike | None = None, rng: Rng = None) -> Any:
         """The noisy sum of the cards that were used, where sums are announced (MRR)."""
