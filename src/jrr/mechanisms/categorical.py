@@ -1,6 +1,7 @@
 """Mechanisms whose report is a value 0..k-1, made from one random word."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +14,30 @@ from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.report_formats import NumberFormat
+from jrr.privacy.informed.dealt import dealt_losses
+from jrr.privacy.informed.distribution import Losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.independent import independent_losses
+from jrr.privacy.informed.joint import joint_losses
+from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
+from jrr.privacy.shuffled.question import shuffled_deck, shuffled_independent
+from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.views import View
+
+_LOSSES: dict[type, Callable[..., Losses]] = {
+    IndependentLaw: independent_losses,
+    JointLaw: joint_losses,
+    DealtLaw: dealt_losses,
+}
 
 
 class Categorical(Mechanism):
     """One value in, one value out, one word."""
+
+    @property
+    def law(self) -> IndependentLaw | JointLaw | DealtLaw | None:
+        """The mechanism in whole numbers of random words; None where it is none of these."""
+        return None
 
     @abstractmethod
     def report_from_word(self, value: int, card: int | None, word: int) -> int:
@@ -55,6 +76,27 @@ class Categorical(Mechanism):
         if deck is None:
             raise checks.refusal("card", card, f"None for {self.name}, which deals no cards")
         return int(deck.check_card(card))
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        assert self.law is not None  # others say it themselves
+        return self.law.epsilon(view, colluders)
+
+    def losses(
+        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
+    ) -> Losses | None:
+        """The law of the loss in the view "everything", or a bound of it."""
+        law = self.law
+        return None if law is None else _LOSSES[type(law)](law, ones, colluders, frequency)
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> ShuffledSurvey:
+        """What a collector sees behind a shuffler."""
+        if isinstance(self.law, IndependentLaw):
+            return shuffled_independent(self.law, n, ones, colluders)
+        if self.law is None or self.k > 2:
+            return super().shuffled(n, ones, colluders)
+        return shuffled_deck(self.law, n, ones, colluders)
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None

@@ -32,20 +32,14 @@ from jrr.mechanisms.draws import drawn
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.privacy import loss
 from jrr.privacy.informed.dealt import (
     all_compositions,
     check_scan,
-    dealt_losses,
     likely_worst_of_dealt,
     quick_bound_of_dealt,
 )
 from jrr.privacy.informed.distribution import LossDistribution, Losses
-from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.loss import DealtLaw
-from jrr.privacy.shuffled.question import shuffled_dealt
-from jrr.privacy.shuffled.survey import ShuffledSurvey
-from jrr.privacy.views import View
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -174,15 +168,6 @@ class DRR(ShortRepr, Categorical):
         faces = np.arange(self.k, dtype=np.min_scalar_type(self.k - 1))
         return SortedDeck(self.n, faces, self.deck)
 
-    def _epsilon(self, view: View, colluders: int) -> float:
-        return loss.dealt(self.law, view, colluders)
-
-    def losses(
-        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
-    ) -> Losses:
-        """The law of the loss in the view "everything", or a bound of it."""
-        return dealt_losses(self.law, ones, colluders, frequency)
-
     def quick_losses(self, colluders: int) -> Losses:
         """A bound in which all others give away whether they told the truth."""
         return quick_bound_of_dealt(self.law, colluders)
@@ -196,14 +181,6 @@ class DRR(ShortRepr, Categorical):
         check_scan(self.law)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return all_compositions(self.law, colluders)
-
-    def shuffled(
-        self, n: int | None = None, ones: int | None = None, colluders: int = 0
-    ) -> ShuffledSurvey:
-        """What a collector sees behind a shuffler."""
-        if self.k > 2:
-            return super().shuffled(n, ones, colluders)
-        return shuffled_dealt(self.law, n, ones, colluders)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""

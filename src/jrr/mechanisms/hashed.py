@@ -6,7 +6,7 @@ value; because everybody hashes differently, it helps only for frequent values.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -27,7 +27,7 @@ from jrr.mechanisms.base import (
     check_countable,
 )
 from jrr.mechanisms.cards import SortedDeck
-from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.design import Calibration, calibrated
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.marked_arrays import MarkedReports
@@ -94,59 +94,23 @@ class OLH(Mechanism):
                 "functions of one's own a dealt decoy supports no value in particular and gains "
                 "nothing; use DRR on the original domain"
             )
-        coupling, n, colluders = check_coupling(coupling, n, colluders)
-        checks.exactly_one(epsilon=epsilon, p=p)
-        if coupling == "none" and s:
-            raise checks.refusal("s", s, "0 or None without a coupling")
-        if p is not None:
-            if dealer_epsilon is not None:
-                raise checks.refusal("dealer_epsilon", dealer_epsilon, "None where p is given")
-            if g is None:
-                raise checks.refusal("g", g, "given together with p")
-            g = checks.integer("g", g, 2, 1 << 31)
-            inner = _inner(check_truth_probability("p", p, g), s or 0.0, g, coupling, n)
-        else:
-            budget = checks.positive("epsilon", epsilon)
-            if g is None:
-                g = _buckets(budget)
-            g = checks.integer("g", g, 2, 1 << 31)
-            if dealer_epsilon is not None:
-                checks.positive("dealer_epsilon", dealer_epsilon)
-            inner = _calibrate(budget, g, coupling, n, colluders, s, dealer_epsilon)
-        lean = inner.s if isinstance(inner, JRR) else 0.0
-        for name, value in (
-            ("k", k),
-            ("g", g),
-            ("p", inner.p),
-            ("s", lean),
-            ("coupling", coupling),
-            ("n", n),
-        ):
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def tuned(
-        cls,
-        k: int,
-        epsilon: float,
-        coupling: str,
-        n: int,
-        colluders: int,
-        dealer_epsilon: float | None,
-        worth: Callable[[Moments], float],
-        g: int | None = None,
-    ) -> "OLH":
-        """As the constructor, with the lean that makes another variance small."""
+        asked = Calibration.checked(coupling, n, colluders, epsilon, s, dealer_epsilon, p=p)
+        if p is None and g is None:
+            g = _buckets(asked.epsilon)
         if g is None:
-            g = _buckets(epsilon)
-        inner = _calibrate(epsilon, g, coupling, n, colluders, None, dealer_epsilon, worth)
+            raise checks.refusal("g", g, "given together with p")
+        g = checks.integer("g", g, 2, 1 << 31)
+        if p is None:
+            inner = _calibrated(g, asked)
+        else:
+            inner = _inner(check_truth_probability("p", p, g), s or 0.0, g, asked.n)
         lean = inner.s if isinstance(inner, JRR) else 0.0
-        return cls(k, g=g, coupling=coupling, n=n, s=lean, p=inner.p)
+        self._set(k=k, g=g, p=inner.p, s=lean, coupling=asked.coupling, n=asked.n)
 
     @cached_property
     def inner(self) -> RR | JRR:
         """What perturbs the hashed value."""
-        return _inner(self.p, self.s, self.g, self.coupling, self.n)
+        return _inner(self.p, self.s, self.g, self.n)
 
     @cached_property
     def moments(self) -> Moments:
@@ -182,19 +146,12 @@ class OLH(Mechanism):
 
     @classmethod
     def _best_joint(cls, request: Request) -> "OLH":
-        without = _best_buckets(request)
+        without, asked = _best_buckets(request), Calibration.for_request(request, "joint")
 
         def with_cards(g: int) -> "OLH":
-            return cls.tuned(
-                request.k,
-                request.budget,
-                "joint",
-                request.n,
-                request.colluders,
-                request.dealer_epsilon,
-                request.variance_of,
-                g,
-            )
+            inner = _calibrated(g, asked)
+            lean = inner.s if isinstance(inner, JRR) else 0.0
+            return cls(request.k, g=g, coupling="joint", n=request.n, s=lean, p=inner.p)
 
         near = sorted({max(2, without + step) for step in (-1, 0, 1)})
         tuned = least([with_cards(g) for g in near], request)
@@ -366,8 +323,8 @@ def _best_buckets(request: Request) -> int:
     return low
 
 
-def _inner(p: float, s: float, g: int, coupling: str, n: int | None) -> RR | JRR:
-    return RR(g, p=p) if coupling == "none" or n is None else JRR(n, p, k=g, s=s)
+def _inner(p: float, s: float, g: int, n: int | None) -> RR | JRR:
+    return RR(g, p=p) if n is None else JRR(n, p, k=g, s=s)
 
 
 def _support_moments(inner: RR | JRR) -> Moments:
@@ -384,33 +341,20 @@ def _support_moments(inner: RR | JRR) -> Moments:
     )
 
 
-def _calibrate(
-    epsilon: float,
-    g: int,
-    coupling: str,
-    n: int | None,
-    colluders: int,
-    s: float | None,
-    dealer_epsilon: float | None,
-    worth: Callable[[Moments], float] = Moments.mean_variance,
-) -> RR | JRR:
-    if coupling == "none" or n is None:
-        return RR(g, epsilon=epsilon if dealer_epsilon is None else min(epsilon, dealer_epsilon))
-    size = n
+def _calibrated(g: int, asked: Calibration) -> RR | JRR:
+    """The most accurate perturbation of g buckets that keeps what is asked."""
+    epsilon, size = asked.epsilon, asked.n
+    if size is None:
+        return RR(g, epsilon=min(epsilon, asked.dealer_epsilon or epsilon))
     best = truth_probability(epsilon, g)
 
     def p_at(noise: float) -> float:
         return 1 / g + (best - 1 / g) * (1 - noise)
 
-    inner = calibrated(
+    return calibrated(
         lambda noise, lean: JRR(size, p_at(noise), k=g, s=lean),
         lambda noise: min(p_at(noise), 1 - p_at(noise)),
         (0.0, 1 - 2.0**-20),
-        lambda inner: worth(_support_moments(inner)),
-        epsilon,
-        dealer_epsilon,
-        colluders,
-        s,
+        asked,
+        _support_moments,
     )
-    check_wish(s, inner.s, inner, dealer_epsilon)
-    return inner

@@ -43,11 +43,8 @@ from jrr.mechanisms.shifts import (
 )
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
-from jrr.privacy.informed.frequency import Frequency
-from jrr.privacy.informed.joint import joint_losses, likely_worst_of_joint
+from jrr.privacy.informed.joint import likely_worst_of_joint
 from jrr.privacy.loss import JointLaw
-from jrr.privacy.shuffled.question import shuffled_joint
-from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import VIEWS, View
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
@@ -286,7 +283,7 @@ class JRR(Categorical):
     def _epsilon(self, view: View, colluders: int) -> float:
         if view == "paper":
             return loss.theorem2(self.signed, Fraction(self.p), Fraction(self.s), colluders)
-        return loss.joint(self.law, view, colluders)
+        return super()._epsilon(view, colluders)
 
     def _in_refusals(self) -> str:
         deck = "" if self.even else f" and {self.plus} plus cards of {self.n}"
@@ -301,23 +298,9 @@ class JRR(Categorical):
         most = JRR(n, self.p, k=self.k, s=0.0, plus=plus).most_lean
         return JRR(n, self.p, k=self.k, s=min(self.s, most), plus=plus)
 
-    def losses(
-        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
-    ) -> Losses:
-        """The law of the loss in the view "everything"."""
-        return joint_losses(self.law, ones, colluders, frequency)
-
     def likely_worst(self, colluders: int) -> Losses:
         """Colluders hold plus cards only, or minus cards only."""
         return likely_worst_of_joint(self.law, colluders)
-
-    def shuffled(
-        self, n: int | None = None, ones: int | None = None, colluders: int = 0
-    ) -> ShuffledSurvey:
-        """What a collector sees behind a shuffler."""
-        if self.k > 2:
-            return super().shuffled(n, ones, colluders)
-        return shuffled_joint(self.law, n, ones, colluders)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""

@@ -112,4 +112,4 @@ class Masking(MaskedDealing, MaskedCollecting):
         """A bound: what is private at ε is no more telling than plain RR at ε."""
         pure = self._behind(self.step)
         lie = math.floor(Fraction(SCALE) / (1 + Fraction(math.exp(pure)) * Fraction(1 + 2.0**-40)))
-        return independent_losses(IndependentLaw(2, max(1, lie)), colluders, frequency)
+        return independent_losses(IndependentLaw(2, max(1, lie)), ones, colluders, frequency)

@@ -25,14 +25,7 @@ from jrr.mechanisms.shifts import (
     shift_law,
     shifts,
 )
-from jrr.privacy import loss
-from jrr.privacy.informed.distribution import Losses
-from jrr.privacy.informed.frequency import Frequency
-from jrr.privacy.informed.independent import independent_losses
 from jrr.privacy.loss import IndependentLaw
-from jrr.privacy.shuffled.question import shuffled_independent
-from jrr.privacy.shuffled.survey import ShuffledSurvey
-from jrr.privacy.views import View
 
 
 @dataclass(frozen=True, init=False)
@@ -100,26 +93,10 @@ class RR(Categorical):
         """Randomized response at the whole budget."""
         return cls(request.k, epsilon=request.budget)
 
-    @property
+    @cached_property
     def law(self) -> IndependentLaw:
         """The mechanism in whole numbers of random words."""
         return IndependentLaw(self.k, self.lie_words)
-
-    def _epsilon(self, view: View, colluders: int) -> float:
-        """There are no cards, so every view is that of the report alone."""
-        return loss.independent(self.k, self.lie_words)
-
-    def losses(
-        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
-    ) -> Losses:
-        """The law of the loss in the view "everything": that of one report."""
-        return independent_losses(self.law, colluders, frequency)
-
-    def shuffled(
-        self, n: int | None = None, ones: int | None = None, colluders: int = 0
-    ) -> ShuffledSurvey:
-        """What a collector sees behind a shuffler."""
-        return shuffled_independent(self.law, n, ones, colluders)
 
     def card_laws(self) -> list[CardLaw]:
         """One law: there are no cards."""

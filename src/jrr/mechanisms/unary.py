@@ -14,7 +14,6 @@ Reports and cards are packed: bit v is bit v mod 8, least significant first, of 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -32,13 +31,12 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.balanced_bits import balanced_bits
 from jrr.mechanisms.base import Cards, Ints, Rng
 from jrr.mechanisms.cards import SortedDeck
-from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.design import Calibration, calibrated
 from jrr.mechanisms.draws import chance, hypergeometric
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
 from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.request import Request
-from jrr.privacy import loss
 from jrr.privacy.loss import Bit, UnaryLaw
 from jrr.privacy.views import View
 
@@ -82,70 +80,26 @@ class Unary(PackedBits):
         dealer_epsilon: float | None = None,
     ) -> None:
         k = checks.domain(k, 1 << 20)
-        coupling, n, colluders = check_coupling(coupling, n, colluders)
-        checks.exactly_one(epsilon=epsilon, q=q)
-        if coupling == "none" and s:
-            raise checks.refusal("s", s, "0 or None without a coupling")
-        if q is not None and dealer_epsilon is not None:
-            raise checks.refusal("dealer_epsilon", dealer_epsilon, "None where q is given")
+        asked = Calibration.checked(coupling, n, colluders, epsilon, s, dealer_epsilon, q=q)
         if q is None:
-            budget = checks.positive("epsilon", epsilon)
-            if dealer_epsilon is not None:
-                checks.positive("dealer_epsilon", dealer_epsilon)
-            encoding = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+            encoding = self._calibrated(k, asked)
             q, s = encoding.q, encoding.s
         q = checks.real("q", q, "in (0, 1/2)", 0.0, 0.5, open_low=True, open_high=True)
         most = self._most_lean(q)
         lean = checks.real("s", s or 0.0, f"in 0..{most!r}", 0.0, most * (1 + 1e-12))
-        for name, value in (
-            ("k", k),
-            ("q", q),
-            ("s", min(lean, most)),
-            ("coupling", coupling),
-            ("n", n),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(k=k, q=q, s=min(lean, most), coupling=asked.coupling, n=asked.n)
 
     @classmethod
-    def _calibrate(
-        cls,
-        k: int,
-        epsilon: float,
-        coupling: str,
-        n: int | None,
-        colluders: int,
-        s: float | None,
-        dealer_epsilon: float | None,
-        worth: Callable[[Moments], float] = Moments.mean_variance,
-    ) -> "Unary":
-        if s is not None:
-            checks.real("s", s, "in 0..1/2", 0.0, 0.5)
-        encoding: Unary = calibrated(
-            lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
-            cls._most_lean,
-            (2.0**-50, 0.5 - 2.0**-50),
-            lambda mechanism: worth(mechanism.moments),
-            epsilon,
-            dealer_epsilon,
-            colluders,
-            0.0 if coupling == "none" else s,
-        )
-        check_wish(s, encoding.s, encoding, dealer_epsilon)
-        return encoding
+    def _calibrated(cls, k: int, asked: Calibration) -> "Unary":
+        """The most accurate encoding that keeps what is asked."""
+        if asked.lean is not None:
+            checks.real("s", asked.lean, "in 0..1/2", 0.0, 0.5)
 
-    @classmethod
-    def tuned(
-        cls,
-        k: int,
-        epsilon: float,
-        coupling: str,
-        n: int,
-        colluders: int,
-        dealer_epsilon: float | None,
-        worth: Callable[[Moments], float],
-    ) -> "Unary":
-        """As the constructor, with the lean that makes another variance small."""
-        return cls._calibrate(k, epsilon, coupling, n, colluders, None, dealer_epsilon, worth)
+        def make(q: float, lean: float) -> Unary:
+            return cls(k, q=q, s=lean, coupling=asked.coupling, n=asked.n)
+
+        noise = (2.0**-50, 0.5 - 2.0**-50)
+        return calibrated(make, cls._most_lean, noise, asked, lambda made: made.moments)
 
     @staticmethod
     @abstractmethod
@@ -208,21 +162,11 @@ class Unary(PackedBits):
         """The encoding with its best lean under the request."""
         if coupling == "none":
             return cls(request.k, epsilon=request.budget)
-        tuned = cls.tuned(
-            request.k,
-            request.budget,
-            coupling,
-            request.n,
-            request.colluders,
-            request.dealer_epsilon,
-            request.variance_of,
-        )
+        tuned = cls._calibrated(request.k, Calibration.for_request(request, coupling))
         return tuned if tuned.s else cls._best(request, "none")  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
-        if self.n is None:
-            return loss.unary(self.law, "report", 0)
-        return loss.unary(self.law, view, colluders)
+        return self.law.epsilon("report" if self.n is None else view, colluders)
 
     @cached_property
     def sorted_deck(self) -> SortedDeck | None:

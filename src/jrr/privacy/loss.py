@@ -23,6 +23,10 @@ class IndependentLaw(NamedTuple):
     k: int
     lie: int
 
+    def epsilon(self, view: str, colluders: int) -> float:
+        """There are no cards, so every view is that of the report alone."""
+        return independent(self.k, self.lie)
+
 
 class JointLaw(NamedTuple):
     """A joint mechanism in words: how often a holder of each card lies."""
@@ -34,6 +38,16 @@ class JointLaw(NamedTuple):
     lie_plus: int
     lie_minus: int
     lie_blank: int
+
+    def epsilon(self, view: str, colluders: int) -> float:
+        """Theorem 7: JRR and k-JRR. Only the chance that the target holds a plus card matters."""
+        plus, minus = self.lie_plus, self.lie_minus
+        # All colluders were truthful, or all lied; whoever holds the blank card tells nothing.
+        told = [(_truth(plus), _truth(minus)), (Fraction(plus), Fraction(minus))]
+        believed = _beliefs(view, self.signed, self.plus, colluders, told)
+        words = list(zip(_parts(self.k, plus), _parts(self.k, minus), strict=True))
+        losses = (_loss(*(_mixed(a, b, chance) for a, b in words)) for chance in believed)
+        return max(independent(self.k, self.lie_blank), *losses)
 
 
 class DealtLaw(NamedTuple):
@@ -55,6 +69,19 @@ class DealtLaw(NamedTuple):
         """Cards in the deck."""
         return sum(self.deck)
 
+    def epsilon(self, view: str, colluders: int) -> float:
+        """Theorem 8: DRR. Only the chance that the target's card equals its report matters."""
+        plain = Fraction(self.own, self.k)
+        told = [(self.dealt + plain, plain)]  # all colluders reported that value
+        least = (_beliefs(view, self.n, cards, colluders, told)[0] for cards in set(self.deck))
+        losses = (self._loss(c.numerator * self.dealt, c.denominator) for c in least)
+        return max(self._loss(min(self.alone)), *losses)
+
+    def _loss(self, decoy_words: int, scale: int = 1) -> float:
+        """Loss of a report that a card makes by so many words, which are given times `scale`."""
+        decoy = self.k * decoy_words + scale * self.own
+        return log_ratio_up(self.k * scale * self.truth + decoy, decoy)
+
 
 class Bit(NamedTuple):
     """Words that report a bit as 1, by the bit's card."""
@@ -71,101 +98,41 @@ class UnaryLaw(NamedTuple):
     holder: Bit  # a bit that is 1
     other: Bit  # a bit that is 0
 
+    def epsilon(self, view: str, colluders: int) -> float:
+        """Theorem 13: unary encodings, every bit with a deck of its own.
+
+        Two values differ in two bits; each adds the largest loss that a belief about its own
+        card allows, and losses are monotone in that belief.
+        """
+        told = [  # what a colluder's bit and its report tell of its card
+            (Fraction(plus), Fraction(minus))
+            for bit in (self.holder, self.other)
+            for plus, minus in ((bit.plus, bit.minus), (SCALE - bit.plus, SCALE - bit.minus))
+        ]
+        believed = _beliefs(view, self.deck, self.deck // 2, colluders, told)
+        return max(self._loss(None, None), self._loss(*believed))
+
+    def _loss(self, least: Fraction | None, most: Fraction | None) -> float:
+        """Loss of two bits whose cards are believed to be plus with least..most; None: no cards."""
+        held, unheld = [], []
+        for plus in (least, most):
+            if plus is None:
+                whole, ones = SCALE, (self.holder.none, self.other.none)
+            else:
+                whole = SCALE * plus.denominator
+                ones = (
+                    _mixed(self.holder.plus, self.holder.minus, plus),
+                    _mixed(self.other.plus, self.other.minus, plus),
+                )
+            for holder, other in (ones, (whole - ones[0], whole - ones[1])):
+                held.append(log_ratio_up(holder, other))
+                unheld.append(log_ratio_up(other, holder))
+        return math.nextafter(max(held) + max(unheld), math.inf)
+
 
 def independent(k: int, lie: int) -> float:
     """Theorem 6: one report of plain (k-ary) randomized response, whatever else is known."""
     return _loss(*_parts(k, lie))
-
-
-def joint(law: JointLaw, view: str, colluders: int) -> float:
-    """Theorem 7: JRR and k-JRR. Only the chance that the target holds a plus card matters."""
-    share = Fraction(law.plus, law.signed)
-    blank = independent(law.k, law.lie_blank)
-    report = max(blank, _joint_worst(law, share, share))
-    if view == "report":
-        return report
-    if view == "dealer":
-        return max(report, _joint_worst(law, Fraction(0), Fraction(1)))
-    known = min(colluders, law.signed - 1)  # whoever holds the blank card tells nothing
-    unseen = law.signed - known
-    plus = law.plus
-    fewest = Fraction(max(0, plus - known), unseen)  # where colluders show plus cards only
-    highest = min(Fraction(1), Fraction(plus, unseen))  # minus cards only
-    cards = max(blank, _joint_worst(law, fewest, highest))
-    if view == "cards":
-        return cards
-    if view == "truths":
-        all_lied = _expected_marked(
-            law.signed, plus, known, Fraction(law.lie_plus), Fraction(law.lie_minus)
-        )
-        all_true = _expected_marked(
-            law.signed, plus, known, _truth(law.lie_plus), _truth(law.lie_minus)
-        )
-        least = max(Fraction(0), (plus - all_true.high) / unseen)
-        most = min(Fraction(1), (plus - all_lied.low) / unseen)
-        return min(cards, max(blank, _joint_worst(law, least, most)))
-    raise no_paper_view("JRR")
-
-
-def dealt(law: DealtLaw, view: str, colluders: int) -> float:
-    """Theorem 8: DRR. Only the chance that the target's card equals its report matters."""
-    n = sum(law.deck)
-    if view == "report":
-        held = max(_dealt_loss(law, Fraction(cards, n)) for cards in set(law.deck))
-        return max(held, _cardless_loss(law))
-    if view == "dealer":
-        return max(_cardless_loss(law), _dealt_loss(law, Fraction(0)))
-    unseen = n - colluders
-    left = {cards: Fraction(max(0, cards - colluders), unseen) for cards in set(law.deck)}
-    worst = max(_cardless_loss(law), *(_dealt_loss(law, chance) for chance in left.values()))
-    if view == "cards":
-        return worst
-    if view == "truths":
-        plain = Fraction(law.own, len(law.deck))
-        chances = []
-        for cards in left:
-            seen = _expected_marked(n, cards, colluders, law.dealt + plain, plain)
-            chances.append(max(left[cards], (cards - seen.high) / unseen))
-        bare = _cardless_loss(law)
-        return min(worst, max(bare, *(_dealt_loss(law, chance) for chance in chances)))
-    raise no_paper_view("DRR")
-
-
-def unary(law: UnaryLaw, view: str, colluders: int) -> float:
-    """Theorem 13: unary encodings, every bit with a deck of its own.
-
-    Two values differ in two bits; each adds the largest loss that a belief about its own
-    card allows, and losses are monotone in that belief.
-    """
-    half = Fraction(1, 2)
-    bare = _unary_loss(law, None, None)
-    if view == "report":
-        return max(bare, _unary_loss(law, half, half))
-    if view == "dealer":
-        return max(bare, _unary_loss(law, Fraction(0), Fraction(1)))
-    lean = min(Fraction(1), Fraction(colluders, law.deck - colluders))
-    cards = max(bare, _unary_loss(law, (1 - lean) / 2, (1 + lean) / 2))
-    if view == "cards":
-        return cards
-    if view == "truths":
-        # What a colluder's bit and its report tell of its card: Pr[report | plus], | minus].
-        sights = [
-            (Fraction(plus), Fraction(minus))
-            for bit in (law.holder, law.other)
-            for plus, minus in (
-                (bit.plus, bit.minus),
-                (SCALE - bit.plus, SCALE - bit.minus),
-            )
-        ]
-        for_plus = max(sights, key=lambda sight: _odds(*sight))
-        for_minus = min(sights, key=lambda sight: _odds(*sight))
-        unseen, half_deck = law.deck - colluders, law.deck // 2
-        most_seen = _expected_marked(law.deck, half_deck, colluders, *for_plus).high
-        least_seen = _expected_marked(law.deck, half_deck, colluders, *for_minus).low
-        low = max(Fraction(0), (half_deck - most_seen) / unseen)
-        high = min(Fraction(1), (half_deck - least_seen) / unseen)
-        return min(cards, max(bare, _unary_loss(law, low, high)))
-    raise no_paper_view("unary encoding")
 
 
 def theorem2(n: int, p: Fraction, s: Fraction, colluders: int) -> float:
@@ -207,61 +174,36 @@ def _truth(lie: Fraction | int) -> Fraction:
     return max(Fraction(0), Fraction(SCALE - lie))
 
 
-def _joint_worst(law: JointLaw, least: Fraction, most: Fraction) -> float:
-    """The larger loss at both ends of what is believed of Pr[target holds a plus card]."""
-    with_plus, with_minus = _parts(law.k, law.lie_plus), _parts(law.k, law.lie_minus)
-    return max(
-        _loss(*(_mixed(a, b, plus) for a, b in zip(with_plus, with_minus, strict=True)))
-        for plus in (least, most)
-    )
-
-
-def _dealt_loss(law: DealtLaw, chance: Fraction) -> float:
-    """Loss of a report whose value is the target's card with this chance."""
-    k, scale = len(law.deck), chance.denominator
-    decoy = k * chance.numerator * law.dealt + scale * law.own
-    return log_ratio_up(k * scale * law.truth + decoy, decoy)
-
-
-def _unary_loss(law: UnaryLaw, least: Fraction | None, most: Fraction | None) -> float:
-    """Loss of two bits whose cards are believed to be plus with least..most; None: no cards."""
-    held, unheld = [], []
-    for plus in (least, most):
-        if plus is None:
-            whole, ones = SCALE, (law.holder.none, law.other.none)
-        else:
-            whole = SCALE * plus.denominator
-            ones = (
-                _mixed(law.holder.plus, law.holder.minus, plus),
-                _mixed(law.other.plus, law.other.minus, plus),
-            )
-        for holder, other in (ones, (whole - ones[0], whole - ones[1])):
-            held.append(log_ratio_up(holder, other))
-            unheld.append(log_ratio_up(other, holder))
-    return math.nextafter(max(held) + max(unheld), math.inf)
-
-
 def _mixed(with_plus: int, with_minus: int, plus: Fraction) -> int:
     """Words on average over a card that is plus with this chance, times its denominator."""
     return plus.numerator * with_plus + (plus.denominator - plus.numerator) * with_minus
 
 
-def _odds(weight: Fraction, other_weight: Fraction) -> float:
-    if other_weight == 0:
-        return math.inf if weight else 1.0  # an observation that cannot occur tells nothing
-    return float(weight / other_weight)
-
-
-def _cardless_loss(law: DealtLaw) -> float:
-    """Loss of a report made without a card."""
-    k = len(law.deck)
-    decoy = k * min(law.alone) + law.own
-    return log_ratio_up(k * law.truth + decoy, decoy)
-
-
 class _Bounds(NamedTuple):
     low: Fraction
     high: Fraction
+
+
+def _beliefs(
+    view: str, total: int, marked: int, colluders: int, told: list[tuple[Fraction, Fraction]]
+) -> _Bounds:
+    """What the chance that the target holds a marked card is believed to be, least and most.
+
+    told: what colluders may all show in the view `truths`: its chance with a marked card, and
+    with another one.
+    """
+    if view == "dealer":
+        return _Bounds(Fraction(0), Fraction(1))
+    if view == "report":
+        return _Bounds(*[Fraction(marked, total)] * 2)
+    known = min(colluders, total - 1)
+    unseen = total - known
+    fewest, most = Fraction(max(0, known - (total - marked))), Fraction(min(known, marked))
+    if view == "truths":
+        seen = [_expected_marked(total, marked, known, *chances) for chances in told]
+        fewest = max(fewest, min(bounds.low for bounds in seen))
+        most = min(most, max(bounds.high for bounds in seen))
+    return _Bounds((marked - most) / unseen, (marked - fewest) / unseen)
 
 
 def _expected_marked(

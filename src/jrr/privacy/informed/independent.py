@@ -6,14 +6,15 @@ import numpy as np
 
 from jrr._base import checks
 from jrr._base.exact import SCALE
-from jrr.privacy import loss
 from jrr.privacy.binomial import ULP
 from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.frequency import Frequency, check_frequency
 from jrr.privacy.loss import IndependentLaw
 
 
-def independent_losses(law: IndependentLaw, colluders: int, frequency: Frequency) -> Losses:
+def independent_losses(
+    law: IndependentLaw, ones: int | None, colluders: int, frequency: Frequency
+) -> Losses:
     """Others' reports are independent of the target's: two atoms, and one that tells nothing."""
     check_frequency(frequency)
     checks.integer("colluders", colluders, 0)
@@ -25,6 +26,6 @@ def independent_losses(law: IndependentLaw, colluders: int, frequency: Frequency
         np.array([each, true, rest]),
         8 * ULP,
         0.0,
-        loss.independent(*law),
+        law.epsilon("report", 0),
     )
     return Losses((case,), (case,), "all")

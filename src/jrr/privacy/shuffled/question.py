@@ -1,10 +1,8 @@
 """Which question is asked: a law, how many people, what is known -> views to look at."""
 
-from collections.abc import Callable
 from functools import partial
 
 from jrr._base import checks
-from jrr.privacy import loss
 from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
 from jrr.privacy.shuffled.binary import view_of_rr, views_of_rr
 from jrr.privacy.shuffled.blanket import Blanket
@@ -23,7 +21,7 @@ def shuffled_independent(
         raise checks.refusal("n", n, "the number of contributors: RR does not know it")
     people = checks.integer("n", n, 1)
     left = people - checks.integer("colluders", colluders, 0, people - 1)
-    pure = loss.independent(*law)
+    pure = law.epsilon("report", 0)
     if law.k > 2:
         if ones is not None:
             raise checks.refusal("ones", ones, "None for k > 2: the bound holds for all")
@@ -36,23 +34,11 @@ def shuffled_independent(
     return ShuffledSurvey(lambda _: iter(both), pure)
 
 
-def shuffled_joint(law: JointLaw, n: object, ones: object, colluders: object) -> ShuffledSurvey:
-    """Binary JRR behind a shuffler, one full deck."""
-    return _of_deck(TwoValueDeck.of_joint(law), partial(loss.joint, law), n, ones, colluders)
-
-
-def shuffled_dealt(law: DealtLaw, n: object, ones: object, colluders: object) -> ShuffledSurvey:
-    """Binary DRR behind a shuffler, one full deck."""
-    return _of_deck(TwoValueDeck.of_dealt(law), partial(loss.dealt, law), n, ones, colluders)
-
-
-def _of_deck(
-    deck: TwoValueDeck,
-    epsilon: Callable[[str, int], float],
-    n: object,
-    ones: object,
-    colluders: object,
+def shuffled_deck(
+    law: JointLaw | DealtLaw, n: object, ones: object, colluders: object
 ) -> ShuffledSurvey:
+    """Binary JRR or DRR behind a shuffler, one full deck."""
+    deck = TwoValueDeck.of_joint(law) if isinstance(law, JointLaw) else TwoValueDeck.of_dealt(law)
     if n is not None and n != deck.n:
         raise checks.refusal("n", n, f"None or the {deck.n} contributors of the deck")
     known = checks.integer("colluders", colluders, 0, deck.n - 1)
@@ -61,7 +47,7 @@ def _of_deck(
     # All other values and reports are the view `truths`; cards besides, and the target's own card
     # may be known. The counts are less than that. (`cards` with few colluders is no such bound:
     # there the others' reports are not seen.)
-    pure = epsilon("dealer", 0) if known else epsilon("truths", deck.n - 1)
+    pure = law.epsilon("dealer", 0) if known else law.epsilon("truths", deck.n - 1)
     return ShuffledSurvey(partial(views_of_decks, deck, left, count), pure)
 
 
