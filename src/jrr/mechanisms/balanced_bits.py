@@ -6,11 +6,14 @@ neither does the choice, so every order of a balanced deck is equally likely. Th
 bit a card and a few words a deck, where a shuffle takes a word a card.
 """
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from jrr._base.randomness import RandomSource, Words
+from jrr._base.randomness import BLOCK, RandomSource
 
+Ints = NDArray[np.int64]
 _PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 
 
@@ -41,18 +44,41 @@ def balanced_bits(cards: int, decks: int, source: RandomSource) -> NDArray[np.ui
 
 def _turn(column: NDArray[np.uint8], mask: np.uint8, surplus: int, source: RandomSource) -> None:
     """Turn over as many random cards as the deck has too many of one kind."""
-    missing = abs(surplus)
-    while missing:
-        places = _places(len(column), 3 * missing + 8, source)
-        fitting = places[((column[places] & mask) != 0) == (surplus > 0)]
-        _, first = np.unique(fitting, return_index=True)
-        chosen = fitting[np.sort(first)[:missing]]  # each once, in the order they were drawn
+
+    def fits(places: Ints) -> NDArray[np.bool_]:
+        fitting: NDArray[np.bool_] = ((column[places] & mask) != 0) == (surplus > 0)
+        return fitting
+
+    for chosen in random_places(len(column), abs(surplus), 3, fits, source):
         column[chosen] ^= mask
-        missing -= len(chosen)
 
 
-def _places(size: int, count: int, source: RandomSource) -> NDArray[np.intp]:
+def random_places(
+    size: int,
+    wanted: int,
+    tries: int,
+    fits: Callable[[Ints], NDArray[np.bool_]],
+    source: RandomSource,
+) -> Iterator[Ints]:
+    """So many different places below `size` that fit, some at a time, uniformly at random.
+
+    tries: how many places are drawn for each that is wanted. Who is given places may change what
+    fits before the next are drawn.
+    """
+    while wanted:
+        places = uniform_places(size, tries * wanted + 8, source)
+        fitting = places[fits(places)]
+        _, first = np.unique(fitting, return_index=True)
+        chosen = fitting[np.sort(first)[:wanted]]  # each once, in the order they were drawn
+        yield chosen
+        wanted -= len(chosen)
+
+
+def uniform_places(size: int, count: int, source: RandomSource) -> Ints:
     """Uniform places below `size`; the few words that would favour some are left out."""
-    words: Words = source.words(count) >> np.uint64(1)
-    fair = (1 << 63) // size * size
-    return (words[words < np.uint64(fair)] % np.uint64(size)).astype(np.intp)
+    fair = np.uint64((1 << 63) // size * size)
+    parts = []
+    for start in range(0, count, BLOCK):
+        words = source.words(min(BLOCK, count - start)) >> np.uint64(1)
+        parts.append((words[words < fair] % np.uint64(size)).astype(np.int64))
+    return np.concatenate(parts)

@@ -127,17 +127,9 @@ class DRR(ShortRepr, Categorical):
     @classmethod
     def families(cls) -> tuple[Family, ...]:
         """The exact optimum over truth and own."""
-        return (
-            Family(
-                key="drr",
-                label="DRR",
-                cards=True,
-                best=cls.best,
-                best_informed=cls.best_informed,
-                colour=cls.colour,
-                caption="decoys come from the deck",
-            ),
-        )
+        caption = "decoys come from the deck"
+        informed = cls.best_informed
+        return (cls._family(cls.best, cards=True, best_informed=informed, caption=caption),)
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:

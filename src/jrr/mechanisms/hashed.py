@@ -121,21 +121,13 @@ class OLH(Mechanism):
     def families(cls) -> tuple[Family, ...]:
         """Without cards, and with the joint coupling, the lean chosen for the request."""
         return (
-            Family(
-                key="olh",
-                label="OLH",
-                cards=False,
-                best=cls._best,
-                encodes=True,
-                colour=cls.colour,
-            ),
-            Family(
+            cls._family(cls._best, cards=False, encodes=True),
+            cls._family(
+                cls._best_joint,
                 key="olh-joint",
                 label="OLH + joint",
                 cards=True,
-                best=cls._best_joint,
                 encodes=True,
-                colour=cls.colour,
                 line="-.",
             ),
         )

@@ -216,22 +216,20 @@ class JRR(Categorical):
     def families(cls) -> tuple[Family, ...]:
         """The exact optimum over p and s, and the paper's search for comparison."""
         return (
-            Family(
+            cls._family(
+                cls._by_paper,
                 key="jrr-paper",
                 label="JRR (Algorithm 1)",
                 cards=True,
-                best=cls._by_paper,
                 chosen=False,
                 colour="#9ecae1",
                 caption="the paper's search",
             ),
-            Family(
-                key="jrr",
+            cls._family(
+                cls.best,
                 label="JRR (optimal)",
                 cards=True,
-                best=cls.best,
                 best_informed=cls.best_informed,
-                colour=cls.colour,
                 caption="lies cancel in the deck",
             ),
         )

@@ -207,14 +207,11 @@ class MRR(Masking):
     def families(cls) -> tuple[Family, ...]:
         """The best own coin and shares of the budget, or plain RR where that is better."""
         return (
-            Family(
-                key="mrr",
-                label="MRR",
+            cls._family(
+                cls.best,
                 cards=True,
-                best=cls.best,
                 best_informed=lambda request, delta: cls.best(request),
                 pure=True,
-                colour=cls.colour,
                 caption="secret numbers cancel in the sum",
             ),
         )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base.randomness import BLOCK, RandomSource
+from jrr.mechanisms.balanced_bits import random_places, uniform_places
 from jrr.mechanisms.token_laws import PileTokens, TokenLaw
 from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
 
@@ -91,7 +92,7 @@ def _subset(size: int, count: int, source: RandomSource) -> Ints:
         return _dense_subset(size, count, source)
     found = np.empty(0, np.int64)
     while len(found) < count:
-        more = _places(size, count - len(found) + (count >> 4) + 8, source)
+        more = uniform_places(size, count - len(found) + (count >> 4) + 8, source)
         found = np.concatenate((found, more))
         _, first = np.unique(found, return_index=True)
         if len(first) < len(found):
@@ -114,22 +115,11 @@ def _dense_subset(size: int, count: int, source: RandomSource) -> Ints:
         coins = source.words(-(-len(block) // 2)).astype("<u8", copy=False).view("<u4")
         np.less(coins[: len(block)], np.uint32(threshold), out=block)
     surplus = int(np.count_nonzero(chosen)) - count
-    missing = abs(surplus)
-    while missing:
-        places = _places(size, missing * (size // max(1, min(count, size - count)) + 1) + 8, source)
-        fitting = places[chosen[places] == (surplus > 0)]
-        _, first = np.unique(fitting, return_index=True)
-        turned = fitting[np.sort(first)[:missing]]  # each once, in the order they were drawn
+    tries = size // max(1, min(count, size - count)) + 1
+
+    def fits(places: Ints) -> NDArray[np.bool_]:
+        return np.equal(chosen[places], surplus > 0)
+
+    for turned in random_places(size, abs(surplus), tries, fits, source):
         chosen[turned] ^= True
-        missing -= len(turned)
     return np.flatnonzero(chosen)
-
-
-def _places(size: int, count: int, source: RandomSource) -> Ints:
-    """Uniform places below `size`; the few words that would favour some are left out."""
-    fair = np.uint64((1 << 63) // size * size)
-    parts = []
-    for start in range(0, count, BLOCK):
-        words = source.words(min(BLOCK, count - start)) >> np.uint64(1)
-        parts.append((words[words < fair] % np.uint64(size)).astype(np.int64))
-    return np.concatenate(parts)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Population
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
@@ -197,25 +197,18 @@ class Numbers:
         return self.mechanism.tally(reports, carded, deck)
 
     def estimate(
-        self,
-        reports: ArrayLike | Tally | WeightedTally,
-        decks: int | None = None,
-        *,
-        carded: ArrayLike | bool | None = None,
-        population: Population | str = "respondents",
-        population_size: float | None = None,
-        **closing: Any,
+        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None, **more: Any
     ) -> MeanEstimate:
         """Mean and sum with error bars.
+
+        For a population that is sampled the most that numbers can differ at their mean counts,
+        since it is not known how much they do.
 
         Args:
             reports: reports, or a tally of them.
             decks: as for `Mechanism.estimate`.
-            carded: whose reports were made with a card, as for `Mechanism.tally`.
-            population: "respondents", or with "sample" those they are a random sample of. How
-                much numbers differ is not known, so the most that they can at their mean counts.
-            population_size: people in that population; None: no end of them.
-            **closing: what the dealer told at the end: `announced` or `undealt`, as for MRR.
+            **more: `carded`, `population` and `population_size` as for `Mechanism.estimate`; what
+                the dealer told at the end, `announced` or `undealt`, as for MRR.
 
         Returns:
             The estimate: `mean`, `sum`, `stderr`, `interval(level)`.
@@ -223,15 +216,7 @@ class Numbers:
         Raises:
             ArgumentError: as for `Mechanism.estimate`.
         """
-        share = self.mechanism.estimate(
-            reports,
-            decks,
-            carded=carded,
-            population=population,
-            population_size=population_size,
-            **closing,
-        )
-        return self.estimate_from(share)
+        return self.estimate_from(self.mechanism.estimate(reports, decks, **more))
 
     def estimate_from(self, share: Estimate) -> MeanEstimate:
         """The same from the mechanism's own estimate: its share of value 1 is that of the way."""

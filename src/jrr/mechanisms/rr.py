@@ -76,14 +76,11 @@ class RR(Categorical):
     def families(cls) -> tuple[Family, ...]:
         """At the whole budget: what no other choice may be worse than."""
         return (
-            Family(
-                key="rr",
-                label="RR",
+            cls._family(
+                cls.best,
                 cards=False,
-                best=cls.best,
                 best_informed=lambda request, delta: cls.best(request),
                 pure=True,
-                colour=cls.colour,
                 caption="everybody lies alone",
             ),
         )

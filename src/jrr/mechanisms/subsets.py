@@ -97,17 +97,8 @@ class SS(PackedBits):
     @classmethod
     def families(cls) -> tuple[Family, ...]:
         """The most accurate number of values in a report."""
-        return (
-            Family(
-                key="ss",
-                label="SS",
-                cards=False,
-                best=cls._best,
-                encodes=True,
-                colour=cls.colour,
-                caption="some answers, yours likely among them",
-            ),
-        )
+        caption = "some answers, yours likely among them"
+        return (cls._family(cls._best, cards=False, encodes=True, caption=caption),)
 
     @classmethod
     def _best(cls, request: Request) -> Mechanism:

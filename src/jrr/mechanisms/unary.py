@@ -145,13 +145,12 @@ class Unary(PackedBits):
         """Without cards, and with either coupling, the lean chosen for the request."""
         lines = {"none": "-", "joint": "-.", "dealt": ":"}
         return tuple(
-            Family(
+            cls._family(
+                partial(cls._best, coupling=coupling),
                 key=cls.name.lower() + ("" if coupling == "none" else f"-{coupling}"),
                 label=cls.name + ("" if coupling == "none" else f" + {coupling}"),
                 cards=coupling != "none",
-                best=partial(cls._best, coupling=coupling),
                 encodes=True,
-                colour=cls.colour,
                 line=line,
             )
             for coupling, line in lines.items()

@@ -1,14 +1,16 @@
 """How plans come to a mechanism: the families it belongs to, and the best one that keeps an ε."""
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.mechanisms.families import Family
 from jrr.mechanisms.parts.describing import Describing
 from jrr.mechanisms.request import LOST, Frequency, Request, least
 
 if TYPE_CHECKING:
-    from jrr.mechanisms.families import Family
+    from jrr.mechanisms.base import Mechanism
 
 _ANYBODY = 1_000  # people, where no cards are dealt: what is best does not depend on them
 
@@ -17,9 +19,15 @@ class Planned(Describing):
     """What a plan may choose, and what one kind of mechanism can do at best."""
 
     @classmethod
-    def families(cls) -> "tuple[Family, ...]":
+    def families(cls) -> tuple[Family, ...]:
         """The ways in which a plan may choose this mechanism."""
         return ()
+
+    @classmethod
+    def _family(cls, best: "Callable[[Request], Mechanism]", **more: Any) -> Family:
+        """One of them, named and coloured as the mechanism unless said otherwise."""
+        named = {"key": cls.name.lower(), "label": cls.name, "colour": cls.colour}
+        return Family(best=best, **(named | more))
 
     @classmethod
     def for_epsilon(
