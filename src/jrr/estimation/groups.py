@@ -11,7 +11,7 @@ three people, which is mostly noise, from looking like a finding about them.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -87,13 +87,7 @@ class GroupEstimates(Sequence[GroupEstimate]):
     def __len__(self) -> int:
         return len(self.shown)
 
-    @overload
-    def __getitem__(self, index: int) -> GroupEstimate: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[GroupEstimate]: ...
-
-    def __getitem__(self, index: int | slice) -> GroupEstimate | Sequence[GroupEstimate]:
+    def __getitem__(self, index: Any) -> Any:
         return self.shown[index]
 
     def __iter__(self) -> Iterator[GroupEstimate]:

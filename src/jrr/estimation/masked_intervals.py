@@ -6,6 +6,7 @@ smaller than half the error. Other contrasts (people without a card, waves, weig
 tested as those without masks, whose noise is then added (jrr.estimation.intervals).
 """
 
+import bisect
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -82,60 +83,37 @@ class _Sum:
             return first - (self._farthest(first, up) - self.observed) / self.gain
         if self._tail(last, self.observed, up) <= self.error:
             return last - (self._farthest(last, up) - self.observed) / self.gain
-        low, high = self._bracket(first, up)  # steps from `first`: not kept, kept
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._tail(first + up * middle, self.observed, up) > self.error:
-                high = middle
-            else:
-                low = middle
-        return float(first + up * high)
 
-    def _bracket(self, first: int, up: int) -> tuple[int, int]:
-        """Counts about the end, from a guess and the noise; between them it is searched."""
+        def kept(step: int) -> bool:
+            return self._tail(first + up * step, self.observed, up) > self.error
+
+        # The first step from `first` on that is kept is searched from a guess outwards.
         sd = math.sqrt(self.n * max(self.p * (1 - self.p), self.q * (1 - self.q)))
         sd = math.hypot(sd, math.sqrt(self.masks.variance)) / self.gain
         estimate = (self.observed - self.n * self.q) / self.gain
         z = NormalDist().inv_cdf(1 - self.error)
         guess = min(max(round((estimate - up * z * sd - first) * up), 0), self.n)
-        reach = max(1, round(0.15 * sd))
-        low, high = 0, self.n
-        while low < guess - reach or guess + reach < high:
-            below, above = max(low, guess - reach), min(high, guess + reach)
-            if below > low:
-                if self._tail(first + up * below, self.observed, up) > self.error:
-                    high = below
-                    guess = below
-                    reach *= 3
-                    continue
-                low = below
-            if above < high:
-                if self._tail(first + up * above, self.observed, up) > self.error:
-                    high = above
-                else:
-                    low = above
-                    guess = above
-                    reach *= 3
-                    continue
-            break
-        return low, high
+        low, high, reach = guess, guess, max(1, round(0.15 * sd))
+        while low > 0 and kept(low):
+            low, high, reach = max(0, low - reach), low, 3 * reach
+        while high < self.n and not kept(high):
+            low, high, reach = high, min(self.n, high + reach), 3 * reach
+        near = range(low + 1, high + 1)
+        return float(first + up * near[bisect.bisect_left(near, True, key=kept)])
 
     def _farthest(self, holders: int, up: int) -> int:
         """The farthest sum that is not too unlikely."""
         centre = round(holders * self.p + (self.n - holders) * self.q)
-        reach = 2
-        while self._tail(holders, centre + up * reach, up) > self.error:
-            reach *= 2
-        low, high = -reach, reach  # kept, not kept
-        while self._tail(holders, centre + up * low, up) <= self.error:
+
+        def lost(step: int) -> bool:
+            return self._tail(holders, centre + up * step, up) <= self.error
+
+        low, high = -2, 2
+        while not lost(high):
+            high *= 2
+        while lost(low):
             low *= 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._tail(holders, centre + up * middle, up) > self.error:
-                low = middle
-            else:
-                high = middle
-        return centre + up * low
+        return centre + up * (low + bisect.bisect_left(range(low, high), True, key=lost) - 1)
 
     def _tail(self, holders: int, observed: int, up: int) -> float:
         """The chance of a sum at least (up = 1) or at most (up = -1) as large as this."""

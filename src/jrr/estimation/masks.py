@@ -237,14 +237,8 @@ def _deck_law(n: int, used: int, a: float, b: float) -> WholeLaw:
     if 2 * reach > _LARGEST:
         return _wide_law(n, used, a, b)
     size = fft.next_fast_len(2 * reach + 1, real=True)
-    theta = 2 * np.pi * np.arange(size // 2 + 1) / size
-    base = 2 * math.sinh(a / 2) ** 2
-    card = np.log1p(2 * np.sin(theta / 2) ** 2 / base)  # minus the logarithm of E[e^(iθz)]
-    numbers = np.arange(size)
-    numbers = np.minimum(numbers, size - numbers)
-    closing = np.exp(-b * numbers)
-    own = np.maximum(fft.irfft(np.exp(-used * card), size), 0.0)
-    rest = np.maximum(fft.irfft(np.exp(-(n - used) * card) * fft.rfft(closing).real, size), 0.0)
+    own = np.maximum(_around(size, used, a), 0.0)
+    rest = np.maximum(_around(size, n - used, a, b), 0.0)
     chances = fft.fftshift(own * rest)
     return _trimmed(WholeLaw(-(size // 2), chances / chances.sum()))
 
@@ -285,10 +279,7 @@ def _cards_weight(cards: int, a: float, places: NDArray[np.int64]) -> Floats:
     if 2 * reach > _LARGEST:
         return -(places**2) / (2 * cards * laplace_variance(a))
     size = fft.next_fast_len(2 * reach + 1, real=True)
-    theta = 2 * np.pi * np.arange(size // 2 + 1) / size
-    card = np.log1p(np.sin(theta / 2) ** 2 / math.sinh(a / 2) ** 2)
-    chances = fft.irfft(np.exp(-cards * card), size)
-    return _logarithm(chances, places)
+    return _logarithm(_around(size, cards, a), places)
 
 
 def _others_weight(cards: int, a: float, b: float, places: NDArray[np.int64]) -> Floats:
@@ -303,11 +294,24 @@ def _others_weight(cards: int, a: float, b: float, places: NDArray[np.int64]) ->
         weight: Floats = np.logaddexp(ends[0] - b * places, ends[1] + b * places)
         return weight
     size = fft.next_fast_len(2 * (reach + math.ceil(45 / b)) + 1, real=True)
+    return _logarithm(_around(size, cards, a, b), places)
+
+
+def laplace_waves(size: int, rate: float) -> tuple[Floats, Floats]:
+    """Angles θ around a circle, and minus ln E[e^(iθz)] of discrete Laplace noise z at each."""
     theta = 2 * np.pi * np.arange(size // 2 + 1) / size
-    card = np.log1p(np.sin(theta / 2) ** 2 / math.sinh(a / 2) ** 2)
-    numbers = np.arange(size)
-    closing = np.exp(-b * np.minimum(numbers, size - numbers))
-    return _logarithm(fft.irfft(np.exp(-cards * card) * fft.rfft(closing).real, size), places)
+    return theta, np.log1p(np.sin(theta / 2) ** 2 / math.sinh(rate / 2) ** 2)
+
+
+def _around(size: int, cards: int, a: float, b: float | None = None) -> Floats:
+    """Chances of a sum of independent cards around a circle; with b of E[e^(-b |s + sum|)]."""
+    _, card = laplace_waves(size, a)
+    waves = np.exp(-cards * card)
+    if b is not None:
+        numbers = np.arange(size)
+        waves = waves * fft.rfft(np.exp(-b * np.minimum(numbers, size - numbers))).real
+    found: Floats = fft.irfft(waves, size)
+    return found
 
 
 def _logarithm(chances: Floats, places: NDArray[np.int64]) -> Floats:

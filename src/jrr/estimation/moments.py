@@ -20,6 +20,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.masks import MaskedSum, Masks
 
 Floats = NDArray[np.float64]
+_ARRAYS = ("p", "q", "gain", "lean_holder", "lean_other", "card_skew")  # fields of Moments
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,33 +69,14 @@ class Moments:
         gain: float,
         lean_holder: float = 0.0,
         lean_other: float = 0.0,
-        deck: int | None = None,
-        signed: int | None = None,
         card_skew: float = 0.0,
-        exclusive: bool = False,
-        masks: Masks | None = None,
-        cardless: "Moments | None" = None,
+        **more: Any,
     ) -> "Moments":
         """Moments of a mechanism that treats all values alike."""
-        numbers = {
-            "p": p,
-            "q": q,
-            "gain": gain,
-            "lean_holder": lean_holder,
-            "lean_other": lean_other,
-            "card_skew": card_skew,
-        }
-        arrays: dict[str, Any] = {
-            name: np.array([number], np.float64) for name, number in numbers.items()
-        }
-        return cls(
-            **arrays,
-            deck=deck,
-            signed=signed,
-            exclusive=exclusive,
-            masks=masks,
-            cardless=cardless,
-        )
+        numbers = (p, q, gain, lean_holder, lean_other, card_skew)
+        for name, number in zip(_ARRAYS, numbers, strict=True):
+            more[name] = np.array([number], np.float64)
+        return cls(**more)
 
     def pair_weight(self, decks: int) -> float:
         """Minus the correlation of two random contributors' cards, with `decks` decks.
@@ -123,15 +105,8 @@ class Moments:
         return (self.card_skew + root) / 2, (self.card_skew - root) / 2
 
     def __post_init__(self) -> None:
-        for array in (
-            self.p,
-            self.q,
-            self.gain,
-            self.lean_holder,
-            self.lean_other,
-            self.card_skew,
-        ):
-            array.setflags(write=False)  # mechanisms keep and share them
+        for name in _ARRAYS:
+            getattr(self, name).setflags(write=False)  # mechanisms keep and share them
 
     def same_as(self, other: "Moments") -> bool:
         """Whether both describe the same mechanism."""
@@ -145,8 +120,7 @@ class Moments:
         """The same for some of the values."""
         if self.p.size == 1:
             return self
-        names = ("p", "q", "gain", "lean_holder", "lean_other", "card_skew")
-        arrays = {name: getattr(self, name) for name in names}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
         return replace(self, **{k: a[values] if a.size > 1 else a for k, a in arrays.items()})
 
     def without_cards(self) -> "Moments":
@@ -154,14 +128,8 @@ class Moments:
         if self.cardless is not None:
             return self.cardless
         nothing = np.zeros_like(self.p)
-        return Moments(
-            p=self.p,
-            q=self.q,
-            gain=self.gain,
-            lean_holder=nothing,
-            lean_other=nothing,
-            exclusive=self.exclusive,
-        )
+        leans: dict[str, Any] = {"lean_holder": nothing, "lean_other": nothing}
+        return Moments(p=self.p, q=self.q, gain=self.gain, **leans, exclusive=self.exclusive)
 
     def estimate(self, support: Floats, n: float) -> Floats:
         """The unbiased estimate of the true counts."""

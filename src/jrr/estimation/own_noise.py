@@ -20,6 +20,7 @@ from jrr.estimation.masks import (
     WholeLaw,
     laplace_law,
     laplace_variance,
+    laplace_waves,
 )
 
 ROUNDING = 0.25  # the most variance that rounding a number by chance adds, in squares of a step
@@ -89,9 +90,8 @@ class OwnNoise(Masks):
     def _own_law(self, reports: int, reach: int) -> WholeLaw:
         """The law of the sum of so many independent numbers, by its characteristic function."""
         size = fft.next_fast_len(2 * reach + 1, real=True)
-        theta = 2 * np.pi * np.arange(size // 2 + 1) / size
-        base = 2 * math.sinh(self.rate / 2) ** 2
-        waves = -reports * np.log1p(2 * np.sin(theta / 2) ** 2 / base)
+        theta, each = laplace_waves(size, self.rate)
+        waves = -reports * each
         if self.rounded:  # many coins, as if they were normal
             waves -= reports * ROUNDING * theta**2 / 2
         chances = fft.fftshift(np.maximum(fft.irfft(np.exp(waves), size), 0.0))

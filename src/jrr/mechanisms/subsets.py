@@ -186,7 +186,7 @@ class SS(PackedBits):
             raise checks.refusal("card", card, f"None for {self.name}, which deals no cards")
         source = randomness.source(rng)
         truthful = source.word() >> 1 < self.truth_words
-        keys = _distinct_one_by_one(self.k, source)
+        keys = _distinct(self.k, source).tolist()
         others = sorted((key, v) for v, key in enumerate(keys) if v != value)
         chosen = [v for _, v in others[: self.d - truthful]]
         report = bytearray(self.width)
@@ -249,13 +249,5 @@ def _distinct(count: int, source: RandomSource) -> randomness.Words:
     for _ in range(100):
         keys = source.words(count)
         if len(np.unique(keys)) == count:
-            return keys
-    raise checks.refusal("rng", source, "random: it gave the same word twice a hundred times")
-
-
-def _distinct_one_by_one(count: int, source: RandomSource) -> list[int]:
-    for _ in range(100):
-        keys = [source.word() for _ in range(count)]
-        if len(set(keys)) == count:
             return keys
     raise checks.refusal("rng", source, "random: it gave the same word twice a hundred times")

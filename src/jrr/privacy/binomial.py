@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,11 @@ def binomial(trials: int, chance: Fraction) -> Part:
     down = np.arange(mode, max(0, mode - far), -1, dtype=np.float64)
     rise = np.cumprod((trials - up) / (up + 1) * odds)
     fall = np.cumprod(down / (trials - down + 1) / odds)
+    return outward(mode, fall, rise)
+
+
+def outward(mode: int, fall: NDArray[Any], rise: NDArray[Any]) -> Part:
+    """A law by its ratios to the chance of the mode, downwards and upwards from it."""
     law = np.concatenate((fall[::-1], [1.0], rise))
     law /= law.sum()
     loud = np.flatnonzero(law > FAINT)

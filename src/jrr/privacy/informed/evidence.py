@@ -142,18 +142,18 @@ def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence
         for kind, held, chance in cards.kinds
     }
     size = of_first.laws.shape[1] * of_second.laws.shape[1]
-    lengths = sum(of_first.laws.shape) + sum(of_second.laws.shape)
-    faint = 128 * lengths * FAINT + size * _SILENT
-    seen = _evidence(joint, size, (32 * lengths + 1024) * ULP, faint)
-    heard = seen.plus + seen.minus > _SILENT
-    return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
+    return _heard(joint, size, sum(of_first.laws.shape) + sum(of_second.laws.shape))
 
 
 def _of_one_group_and_silence(cards: Cards, group: Reporters, deals: dict[int, Part]) -> Evidence:
     """The same where the second group is nobody: its table has one column."""
     _, laws, terms = mixtures_of(group, [deals[held] for _, held, _ in cards.kinds])
     joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
-    size = laws.shape[1]
+    return _heard(joint, laws.shape[1], terms)
+
+
+def _heard(joint: dict[bool, Floats], size: int, terms: int) -> Evidence:
+    """What is not too unlikely to be listed; so many terms were added to one another."""
     faint = 128 * terms * FAINT + size * _SILENT
     seen = _evidence(joint, size, (32 * terms + 1024) * ULP, faint)
     heard = seen.plus + seen.minus > _SILENT

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jrr.privacy.binomial import FAINT, Floats, Part, binomial, reach
+from jrr.privacy.binomial import FAINT, Floats, Part, binomial, outward, reach
 
 BLOCK = 128  # laws that follow from one of them
 _TINY = 1e-280  # smaller numbers are no longer right to a relative error
@@ -41,28 +41,15 @@ class Block(NamedTuple):
     laws: Floats
 
 
-_MOST_KEPT = 8192  # laws of one kind
+@lru_cache(maxsize=1 << 14)
+def _binomial(trials: int, chance: Fraction) -> Part:
+    return binomial(trials, chance)
 
 
-@lru_cache(maxsize=8)
-def _kept(_: Fraction | Reporters) -> dict[int, Part]:
-    """Laws of one coin, or of one group, that were computed before, by their number."""
-    return {}
-
-
-def _binomial(trials: int, chance: Fraction, kept: dict[int, Part]) -> Part:
-    if trials not in kept:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[trials] = binomial(trials, chance)
-    return kept[trials]
-
-
+@lru_cache(maxsize=1 << 13)
 def ones_of(group: Reporters, plus: int) -> Part:
     """The law of a group's number of 1s when so many of it hold plus cards."""
-    first = _binomial(plus, group.plus, _kept(group.plus))
-    second = _binomial(group.size - plus, group.minus, _kept(group.minus))
-    return _sum(first, second)
+    return _sum(_binomial(plus, group.plus), _binomial(group.size - plus, group.minus))
 
 
 def _sum(first: Part, second: Part) -> Part:
@@ -75,14 +62,7 @@ def _sum(first: Part, second: Part) -> Part:
 
 def rows_of(group: Reporters, low: int, high: int) -> Rows:
     """The laws for low..high plus cards, side by side."""
-    kept, of_plus, of_minus = _kept(group), _kept(group.plus), _kept(group.minus)
-    if len(kept) >= _MOST_KEPT:
-        kept.clear()
-    for plus in range(low, high + 1):
-        if plus not in kept:
-            first = _binomial(plus, group.plus, of_plus)
-            kept[plus] = _sum(first, _binomial(group.size - plus, group.minus, of_minus))
-    parts = [kept[plus] for plus in range(low, high + 1)]
+    parts = [ones_of(group, plus) for plus in range(low, high + 1)]
     start, laws = side_by_side(parts)
     begins = tuple(part.start - start for part in parts)
     ends = tuple(begin + len(part.law) for begin, part in zip(begins, parts, strict=True))
@@ -147,14 +127,13 @@ def _fewer_trials(top: int, count: int, chance: Fraction) -> Block:
 
     With one trial less the chance of v is (trials - v) / (trials * (1 - chance)) times as large.
     """
-    kept = _kept(chance)
-    start, law = _binomial(top, chance, kept)
+    start, law = _binomial(top, chance)
     lower = np.arange(start, max(0, start - count), -1, dtype=np.float64)
     odds = float(chance / (1 - chance))
     with np.errstate(under="ignore"):
         below = law[0] * np.cumprod(lower / ((top - lower + 1) * odds))
     if len(below) and below[-1] < _TINY:  # its neighbours cannot follow from it
-        parts = [_binomial(trials, chance, kept) for trials in range(top, top - count, -1)]
+        parts = [_binomial(trials, chance) for trials in range(top, top - count, -1)]
         return Block(*side_by_side(parts))
     values = start - len(below) + np.arange(len(below) + len(law), dtype=np.float64)
     trials = np.arange(top, top - count + 1, -1, dtype=np.float64)[:, None]
@@ -187,10 +166,7 @@ def hypergeometric(total: int, marked: int, drawn: int) -> Part:
     apart = float(total - marked - drawn)
     rise = np.cumprod((marked - up) * (drawn - up) / ((up + 1) * (apart + up + 1)))
     fall = np.cumprod(down * (apart + down) / ((marked - down + 1) * (drawn - down + 1)))
-    law = np.concatenate((fall[::-1], [1.0], rise))
-    law /= law.sum()
-    loud = np.flatnonzero(law > FAINT)
-    return Part(mode - len(fall) + int(loud[0]), law[loud[0] : loud[-1] + 1])
+    return outward(mode, fall, rise)
 
 
 def fewer_marked(total: int, marked: int, count: int, drawn: int) -> Block:
