@@ -17,7 +17,7 @@ MODULES = [
     if not module.name.endswith("__main__")  # it would run the command line
 ]
 WITH_EXAMPLES = [  # public calls that must have an example, and sections
-    *("jrr.estimation.tally.Tally", "jrr.estimation.weights.WeightedTally"),
+    *("jrr.estimation.tally.Tally", "jrr.estimation.tally.WeightedTally"),
     *("jrr.estimation.estimates.Estimate", "jrr.estimation.differences.difference"),
     *("jrr.estimation.groups.estimate_groups", "jrr.estimation.answered.among_answered"),
     *(f"jrr.estimation.postprocess.{step}" for step in ("clip", "normalise", "norm_cut")),

@@ -8,7 +8,7 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
-from jrr.estimation.weights import WeightedTally, WeightSums
+from jrr.estimation.tally import WeightedTally, WeightSums
 
 RR3 = jrr.RR(3, p=0.5)
 DEALT = jrr.DRR(n=10, truth=0.3, own=0.1, k=3, deck=[5, 3, 2])

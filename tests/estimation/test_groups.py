@@ -16,7 +16,7 @@ from jrr.estimation.groups import (
     add_tallies,
     estimate_groups,
 )
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import WeightedTally
 
 PLAIN = jrr.RR(3, epsilon=1.0)
 DEALT = jrr.DRR(50, truth=0.5, own=0.1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import jrr
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import WeightedTally
 from jrr.mechanisms import hashing
 from jrr.mechanisms.base import Mechanism
 from jrr.research.interval_coverage.coverage import weighted_estimate_of

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
@@ -210,3 +210,12 @@ def from_hex(argument: str, document: object, width: int) -> bytes:
     if row.hex() != document:
         raise refusal(argument, document, allowed)
     return row
+
+
+def exact_fields(
+    document: object, names: Collection[str], argument: str = "document"
+) -> dict[str, Any]:
+    """The fields of an object that has these and no others, or a refusal."""
+    if not isinstance(document, Mapping) or set(document) != set(names):
+        raise refusal(argument, document, f"an object with exactly {sorted(names)}")
+    return dict(document)

@@ -165,7 +165,18 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class SeededRandom(_Stream):
+class _KeyStream(_Stream):
+    """Words that follow from a key."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__()
+        self._stream = _encryptor(key)
+
+    def _block(self, count: int) -> Words:
+        return _key_stream(self._stream, 8 * count).view("<u8")
+
+
+class SeededRandom(_KeyStream):
     """Reproducible words for simulations and tests; never for real answers.
 
     Args:
@@ -177,12 +188,8 @@ class SeededRandom(_Stream):
     """
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
         self.seed = checks.integer("seed", seed, 0)
-        self._stream = _encryptor(hashlib.sha256(b"jrr seeded words 1:%d" % self.seed).digest())
-
-    def _block(self, count: int) -> Words:
-        return _key_stream(self._stream, 8 * count).view("<u8")
+        super().__init__(hashlib.sha256(b"jrr seeded words 1:%d" % self.seed).digest())
 
     def __reduce__(self) -> Any:
         raise ArgumentError("rng must not be copied: make another SeededRandom with the same seed")
@@ -191,7 +198,7 @@ class SeededRandom(_Stream):
         return f"SeededRandom({self.seed})"
 
 
-class KeyedRandom(_Stream):
+class KeyedRandom(_KeyStream):
     """Words that follow from a secret key, for decks that are drawn again from it.
 
     Args:
@@ -200,13 +207,9 @@ class KeyedRandom(_Stream):
     """
 
     def __init__(self, key: bytes, purpose: bytes) -> None:
-        super().__init__()
         digest = hmac.new(key, b"jrr keyed words 1:" + purpose, hashlib.sha256).digest()
-        self._stream = _encryptor(digest)
+        super().__init__(digest)
         overwrite(digest)
-
-    def _block(self, count: int) -> Words:
-        return _key_stream(self._stream, 8 * count).view("<u8")
 
     def __repr__(self) -> str:
         return "KeyedRandom()"  # never the key

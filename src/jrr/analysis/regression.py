@@ -22,7 +22,7 @@ from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats
-from jrr.estimation.weights import check_weights
+from jrr.estimation.tally import check_weights
 
 Method = Literal["exact likelihood", "working likelihood", "shares of groups"]
 WORKING: Method = "working likelihood"

@@ -15,7 +15,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import POPULATIONS, Population, quantile, sampling_of
 from jrr.estimation.groups import MIN_CELL, GroupEstimates, estimate_groups
 from jrr.estimation.moments import Floats
-from jrr.estimation.weights import check_weights
+from jrr.estimation.tally import check_weights
 
 MOST_CELLS = 400  # the covariance matrix has the square of it
 

@@ -1,7 +1,7 @@
 """From counts of reports to estimates with error bars.
 
 moments       mean and variance of every mechanism's counts, in one formula
-tally         counts of reports;  weights: the same, weighted
+tally         counts of reports, plain and weighted
 estimates     shares with standard errors and intervals
 differences   one estimate minus another
 groups        estimates by group, and the rule for small groups

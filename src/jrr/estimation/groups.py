@@ -11,14 +11,16 @@ three people, which is mostly noise, from looking like a finding about them.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population, sampling_of
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import Tally, WeightedTally
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.collecting import Collecting
 
 MIN_CELL = 20  # reports in the smallest group that is shown, unless told otherwise
 MOST_COMPARED_GROUPS = 50  # more have too many pairs for a document
@@ -27,20 +29,6 @@ HIDDEN_GROUP_REMARK = (
     "shown. What protects each person is ε."
 )
 AnyTally = Tally | WeightedTally
-
-
-class Estimator(Protocol):
-    """What is asked of a mechanism here."""
-
-    @property
-    def deals(self) -> bool:
-        """Whether there are cards."""
-
-    def fewest_decks(self, carded: int) -> int:
-        """The fewest decks that so many people with a card can have been dealt from."""
-
-    def estimate(self, reports: AnyTally, decks: int | None = None) -> Estimate:
-        """Unbiased counts with error bars."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,7 +111,7 @@ class GroupEstimates(Sequence[GroupEstimate]):
 
 
 def estimate_groups(
-    mechanism: Estimator,
+    mechanism: "Collecting",
     tallies: Mapping[str, AnyTally],
     *,
     min_cell: int = MIN_CELL,

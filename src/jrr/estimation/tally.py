@@ -1,9 +1,16 @@
-"""Tally: how many reports support each value, with and without a card. Tallies can be added."""
+"""Tallies: how many reports support each value, with and without a card; they can be added.
+
+A WeightedTally counts reports by survey weights.
+"""
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, asdict, dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.documents import read_json, read_version
@@ -13,10 +20,61 @@ from jrr.estimation.masks import NOTHING_KNOWN, Known
 
 VERSION = 1
 _MOST = 1 << 62  # of people, and of what masks may add to a sum
+_MASKED = 1e150  # more than any sum of masked reports
+_ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
+_Floats = NDArray[np.float64]
+
+
+class CountedReports(ShortRepr):
+    """What plain and weighted tallies share."""
+
+    mechanism: Mapping[str, Any]
+    decks: tuple[str, ...]
+    _words: ClassVar[str]  # what it is called in refusals
+
+    def _check_origin(self, n_carded: int) -> None:
+        """Check and set what made the reports, and the decks of those with a card."""
+        if not isinstance(self.mechanism, Mapping):
+            raise checks.refusal("mechanism", self.mechanism, "a mechanism's to_dict()")
+        decks = checks.names("decks", self.decks)
+        # Whoever holds no card comes from no deck.
+        object.__setattr__(self, "decks", tuple(sorted(set(decks))) if n_carded else ())
+
+    def _check_same(self, other: "CountedReports", *, same_values: bool) -> None:
+        if self.mechanism != other.mechanism or not same_values:
+            raise ArgumentError(
+                "tallies to add must be of one mechanism, "
+                f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
+            )
+
+    def __radd__(self, other: object) -> Self:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote."""
+
+    def to_json(self) -> str:
+        """One line of JSON that `from_json` reads back."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The tally that `to_json` wrote.
+
+        Raises:
+            ArgumentError: for any other text.
+        """
+        return cls.from_dict(read_json("text", text, f"a {cls._words} in JSON"))
 
 
 @dataclass(frozen=True, repr=False)
-class Tally(ShortRepr):
+class Tally(CountedReports):
     """How many reports support each value, apart for those with and those without a card.
 
     Tallies add. Parts of one deck bear one name (by default none); tallies of decks that were
@@ -55,6 +113,7 @@ class Tally(ShortRepr):
     decks: tuple[str, ...] = ("",)
     masked: bool = False
     known: Known = NOTHING_KNOWN
+    _words: ClassVar[str] = "tally"
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
@@ -65,11 +124,7 @@ class Tally(ShortRepr):
         if not isinstance(self.masked, bool):
             raise checks.refusal("masked", self.masked, "true or false")
         object.__setattr__(self, "known", _check_known(self.known))
-        if not isinstance(self.mechanism, Mapping):
-            raise checks.refusal("mechanism", self.mechanism, "a mechanism's to_dict()")
-        decks = checks.names("decks", self.decks)
-        # Whoever holds no card comes from no deck.
-        object.__setattr__(self, "decks", tuple(sorted(set(decks))) if self.n_carded else ())
+        self._check_origin(self.n_carded)
         if len(self.carded) != len(self.cardless):
             raise ArgumentError(
                 "carded and cardless must have one count per value each, "
@@ -84,11 +139,7 @@ class Tally(ShortRepr):
     def __add__(self, other: object) -> "Tally":
         if not isinstance(other, Tally):
             return NotImplemented
-        if self.mechanism != other.mechanism or len(self.carded) != len(other.carded):
-            raise ArgumentError(
-                "tallies to add must be of one mechanism, "
-                f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
-            )
+        self._check_same(other, same_values=len(self.carded) == len(other.carded))
         return Tally(
             self.mechanism,
             carded=tuple(a + b for a, b in zip(self.carded, other.carded, strict=True)),
@@ -99,9 +150,6 @@ class Tally(ShortRepr):
             masked=self.masked or other.masked,
             known=Known(*(a + b for a, b in zip(self.known, other.known, strict=True))),
         )
-
-    def __radd__(self, other: object) -> "Tally":
-        return self if other == 0 else NotImplemented  # so that sum() works
 
     def __hash__(self) -> int:
         return hash((self.carded, self.cardless, self.n_carded, self.n_cardless))
@@ -130,21 +178,7 @@ class Tally(ShortRepr):
         given: object = document  # perhaps no document at all, which is refused below
         if not isinstance(given, Mapping) or "masked" not in given:
             names -= {"masked", "known"}
-        fields = read_version(document, kind="tally", version=VERSION, names=names)
-        return cls(**fields)
-
-    def to_json(self) -> str:
-        """One line of JSON that `from_json` reads back."""
-        return json.dumps(self.to_dict(), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Tally":
-        """The tally that `to_json` wrote.
-
-        Raises:
-            ArgumentError: for any other text.
-        """
-        return cls.from_dict(read_json("text", text, "a tally in JSON"))
+        return cls(**read_version(document, kind="tally", version=VERSION, names=names))
 
 
 def _check_counts(argument: str, counts: object, low: int, high: int) -> tuple[int, ...]:
@@ -157,3 +191,184 @@ def _check_known(known: object) -> Known:
     if not isinstance(known, tuple | list) or len(known) != len(Known._fields):
         raise checks.refusal("known", known, "the numbers of undealt cards, announcements, reports")
     return Known(*(checks.integer("known", number, 0, _MOST) for number in known))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WeightSums(ShortRepr):
+    """Some contributors' reports: what weighs in for each value, and in all.
+
+    Attributes:
+        n: contributors.
+        support: for each value, the weights of the reports that support it, added up.
+        support_squares: the same for the squares of the weights.
+        weight: the weights of all reports, added up.
+        weight_squares: the same for their squares.
+        weight_cubes: the same for their cubes, which say how unequal they are.
+        heaviest: the largest weight.
+    """
+
+    n: int
+    support: _Floats
+    support_squares: _Floats
+    weight: float
+    weight_squares: float
+    weight_cubes: float
+    heaviest: float
+
+    def __add__(self, other: object) -> "WeightSums":
+        if not isinstance(other, WeightSums):
+            return NotImplemented
+        names = [field.name for field in fields(self) if field.name != "heaviest"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return WeightSums(**sums, heaviest=max(self.heaviest, other.heaviest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        lists = {
+            "support": self.support.tolist(),
+            "support_squares": self.support_squares.tolist(),
+        }
+        return asdict(self) | lists
+
+    @classmethod
+    def from_dict(cls, document: object, *, masked: bool = False) -> "WeightSums":
+        """The sums that `to_dict` wrote; those of masked reports may be any numbers.
+
+        Raises:
+            ArgumentError: for anything else, or for sums that no weights have.
+        """
+        names = set(cls.__dataclass_fields__)
+        if not isinstance(document, Mapping) or set(document) != names:
+            raise checks.refusal("weight sums", document, f"an object of {sorted(names)}")
+        sums: dict[str, Any] = {"n": checks.integer("n", document["n"], 0, 1 << 62)}
+        for total, part in (("weight", "support"), ("weight_squares", "support_squares")):
+            sums[total] = checks.real(total, document[total], "a number >= 0", 0.0)
+            values = document[part]
+            if not isinstance(values, list):
+                raise checks.refusal(part, values, "a list of numbers, one per value")
+            most = sums[total] * _ROUNDING
+            allowed = f"numbers in 0..{total}"
+            low, high = (-_MASKED, _MASKED) if masked else (0.0, most)
+            numbers = [checks.real(part, value, allowed, low, high) for value in values]
+            sums[part] = np.array(numbers, np.float64)
+        for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
+            most = sums["weight_squares"] ** power * _ROUNDING
+            allowed = f"in 0..weight_squares**{power}"
+            sums[name] = checks.real(name, document[name], allowed, 0.0, most)
+        return cls(**sums)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedTally(CountedReports):
+    """As a Tally, each report counted by its contributor's weight.
+
+    Weights must be known beforehand and public: they may depend on neither answer nor card.
+
+    Attributes:
+        mechanism: `to_dict()` of the mechanism that made the reports.
+        carded: the sums of reports made with a card.
+        cardless: the sums of reports made without one.
+        decks: names of the decks that the cards came from; none where nobody had a card.
+        masked: whether `carded` holds sums of masked reports, which may be any numbers.
+
+    Example:
+        >>> import jrr
+        >>> tally = jrr.RR(k=2, p=0.75).tally([0, 1, 1], weights=[1.0, 0.5, 2.0])
+        >>> tally.cardless.support.tolist(), tally.weight
+        ([1.0, 2.5], 3.5)
+        >>> WeightedTally.from_json(tally.to_json()).to_dict() == tally.to_dict()
+        True
+    """
+
+    mechanism: Mapping[str, Any]
+    _: KW_ONLY
+    carded: WeightSums
+    cardless: WeightSums
+    decks: tuple[str, ...] = ("",)
+    masked: bool = False
+    _words: ClassVar[str] = "weighted tally"
+
+    def __post_init__(self) -> None:
+        self._check_origin(self.carded.n)
+        lengths = {len(sums.support) for sums in (self.carded, self.cardless)}
+        lengths |= {len(sums.support_squares) for sums in (self.carded, self.cardless)}
+        if len(lengths) > 1:
+            raise ArgumentError(
+                f"carded and cardless must have one sum per value each, got {sorted(lengths)}"
+            )
+
+    @property
+    def n(self) -> int:
+        """All reports."""
+        return self.carded.n + self.cardless.n
+
+    @property
+    def n_carded(self) -> int:
+        """Reports made with a card."""
+        return self.carded.n
+
+    @property
+    def n_cardless(self) -> int:
+        """Reports made without one."""
+        return self.cardless.n
+
+    @property
+    def weight(self) -> float:
+        """The weights of all reports, added up."""
+        return self.carded.weight + self.cardless.weight
+
+    def __add__(self, other: object) -> "WeightedTally":
+        if not isinstance(other, WeightedTally):
+            return NotImplemented
+        values = len(self.carded.support), len(other.carded.support)
+        self._check_same(other, same_values=values[0] == values[1])
+        return WeightedTally(
+            self.mechanism,
+            carded=self.carded + other.carded,
+            cardless=self.cardless + other.cardless,
+            decks=self.decks + other.decks,
+            masked=self.masked or other.masked,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        of_masks = {"masked": True} if self.masked else {}
+        return of_masks | {
+            "weighted_tally": VERSION,
+            "mechanism": dict(self.mechanism),
+            "carded": self.carded.to_dict(),
+            "cardless": self.cardless.to_dict(),
+            "decks": list(self.decks),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "WeightedTally":
+        """The tally that `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else: another version, other fields, impossible sums.
+        """
+        names = set(cls.__dataclass_fields__)
+        masked = isinstance(document, dict) and document.get("masked") is True
+        if not masked:
+            names.discard("masked")
+        parts = read_version(document, kind="weighted_tally", version=VERSION, names=names)
+        for name in ("carded", "cardless"):
+            parts[name] = WeightSums.from_dict(parts[name], masked=masked and name == "carded")
+        return cls(**parts)
+
+
+def check_weights(weights: object, length: int) -> _Floats:
+    """One finite weight >= 0 for each report, not all of them 0."""
+    try:
+        array = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"weights must be {length} numbers >= 0, got {weights!r:.80}") from None
+    if array.shape != (length,):
+        raise ArgumentError(f"weights must be {length} numbers, got shape {array.shape}")
+    # Beyond these, squares and their sums would leave the range of floating point.
+    strange = ~((array == 0) | ((array >= 1e-50) & (array <= 1e50)))
+    if strange.any():
+        at = int(np.argmax(strange))
+        raise ArgumentError(f"weights must be 0 or in 1e-50..1e50, got {array[at]} at place {at}")
+    return array

@@ -6,13 +6,16 @@ header: whoever has the reports can then estimate from them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.tally import Tally
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.collecting import Collecting
 
 Merged = Mapping[str, tuple[str, ...]]  # name of a group of several values -> those values
 
@@ -50,15 +53,6 @@ class CardSum(NamedTuple):
             for number in numbers:
                 checks.integer("sum", number, -_MOST_SUM, _MOST_SUM)
         return cls(cards, total)
-
-
-class Settler(Protocol):
-    """What is asked of a mechanism here."""
-
-    def settle(
-        self, tally: Tally, *, announced: Any = None, undealt: tuple[Any, int] | None = None
-    ) -> Tally:
-        """Take off a tally what the dealer told of the masks in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +118,7 @@ class CardSums:
         )
 
     def settled(
-        self, mechanism: Settler, tallies: Mapping[str, Tally], by: str | None
+        self, mechanism: "Collecting", tallies: Mapping[str, Tally], by: str | None
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """Everybody and every group, with masks taken off as far as dealers have told.
 
@@ -168,7 +162,7 @@ class CardSums:
         left = [one.undealt for one in (self, others) if one.undealt is not None]
         return CardSums(announced=announced, undealt=_added(left) if left else None)
 
-    def _off(self, mechanism: Settler, tally: Tally, groups: list[str]) -> Tally:
+    def _off(self, mechanism: "Collecting", tally: Tally, groups: list[str]) -> Tally:
         told = [one for group in groups for one in self.announced.get(group, ())]
         sums = [one.sum for one in told if one.sum is not None]
         # A report may have the cards of several dealers, and of not all of them.

@@ -5,6 +5,7 @@ whose hash function sends it to the reported hash. The joint coupling is k-JRR o
 value; because everybody hashes differently, it helps only for frequent values.
 """
 
+import bisect
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -305,14 +306,8 @@ def _best_buckets(request: Request) -> int:
     def worth(g: int) -> float:
         return request.variance_of(_support_moments(RR(g, epsilon=request.budget)))
 
-    low, high = 2, 4 * _buckets(request.budget) + 64
-    while low < high:
-        middle = (low + high) // 2
-        if worth(middle) <= worth(middle + 1):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    tried = range(2, 4 * _buckets(request.budget) + 64)
+    return 2 + bisect.bisect_left(tried, True, key=lambda g: worth(g) <= worth(g + 1))
 
 
 def _inner(p: float, s: float, g: int, n: int | None) -> RR | JRR:

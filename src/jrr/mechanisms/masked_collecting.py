@@ -16,8 +16,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Floats
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import Tally, WeightedTally
 from jrr.mechanisms.announced_sums import cards_in
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.readings import Reading

@@ -6,7 +6,7 @@ What rounding does is told to nobody and costs no privacy, whatever the coins we
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,8 +19,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.moments import Floats
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import Tally, WeightedTally
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
 
@@ -122,11 +121,8 @@ class Numbers:
     @classmethod
     def from_dict(cls, document: object) -> "Numbers":
         """The question that `to_dict` wrote."""
-        names = {"low", "high", "clip", "mechanism"}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-        mechanism = from_dict(document["mechanism"])
-        return cls(document["low"], document["high"], mechanism, clip=document["clip"])
+        fields = checks.exact_fields(document, {"low", "high", "clip", "mechanism"})
+        return cls(**(fields | {"mechanism": from_dict(fields["mechanism"])}))
 
     # -- dealer, contributor ----------------------------------------------------------------
 

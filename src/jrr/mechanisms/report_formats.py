@@ -70,13 +70,13 @@ class ReportFormat(ABC):
         """What `Mechanism.tally` takes, from a list of what `respond_one` returns."""
         return reports
 
-    @abstractmethod
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
-        """The arrays of the columns."""
+        """The arrays of the columns; one column has the reports as they are."""
+        return [reports]
 
-    @abstractmethod
     def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """What `Mechanism.tally` takes, from the arrays of the columns."""
+        return arrays[0]
 
 
 class NumberFormat(ReportFormat):
@@ -104,14 +104,6 @@ class NumberFormat(ReportFormat):
     def from_json(self, document: object) -> bytes:
         """Four bytes."""
         return checks.integer("report", document, 0, self.k - 1).to_bytes(4, "little")
-
-    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
-        """The numbers."""
-        return [reports]
-
-    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The numbers."""
-        return arrays[0]
 
 
 class BitsFormat(ReportFormat):
@@ -144,19 +136,7 @@ class BitsFormat(ReportFormat):
 
     def from_list(self, reports: Sequence[Any]) -> Any:
         """Rows of bytes, from bytes; rows that are arrays stay what they are."""
-        if not reports or not all(isinstance(report, bytes) for report in reports):
-            return reports
-        if any(len(report) != self.width for report in reports):
-            raise checks.refusal("reports", reports, f"reports of {self.width} bytes each")
-        return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), self.width)
-
-    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
-        """The rows of bytes."""
-        return [reports]
-
-    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The rows of bytes."""
-        return arrays[0]
+        return _from_bytes(reports, self.width, np.uint8)
 
 
 class SeededFormat(ReportFormat):
@@ -271,11 +251,7 @@ class MaskedFormat(ReportFormat):
 
     def from_list(self, reports: Sequence[Any]) -> Any:
         """Rows of numbers, from bytes as `respond_one` makes them."""
-        if self.numbers == 1 or not reports or not all(isinstance(r, bytes) for r in reports):
-            return reports
-        if any(len(report) != self.width for report in reports):
-            raise checks.refusal("reports", reports, f"reports of {self.width} bytes each")
-        return np.frombuffer(b"".join(reports), "<i2").reshape(len(reports), self.numbers)
+        return reports if self.numbers == 1 else _from_bytes(reports, self.width, "<i2")
 
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """The numbers, or rows of bytes."""
@@ -287,8 +263,14 @@ class MaskedFormat(ReportFormat):
 
 
 def _as_rows(reports: NDArray[Any]) -> Rows:
-    return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), _row_bytes(reports))
+    width = reports.itemsize * math.prod(reports.shape[1:])
+    return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), width)
 
 
-def _row_bytes(reports: NDArray[Any]) -> int:
-    return reports.itemsize * math.prod(reports.shape[1:])
+def _from_bytes(reports: Sequence[Any], width: int, dtype: DTypeLike) -> Any:
+    """Rows of numbers, from bytes of one width; what is no list of bytes stays what it is."""
+    if not reports or not all(isinstance(report, bytes) for report in reports):
+        return reports
+    if any(len(report) != width for report in reports):
+        raise checks.refusal("reports", reports, f"reports of {width} bytes each")
+    return np.frombuffer(b"".join(reports), dtype).reshape(len(reports), -1)

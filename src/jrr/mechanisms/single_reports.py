@@ -44,27 +44,15 @@ class MarkedPair(tuple[int, int]):
     carded: bool
 
 
-def marked_report(report: R, *, carded: bool) -> R:
-    """The same report, which remembers whether it was made with a card.
+_KINDS: dict[type, Any] = {int: MarkedNumber, bytes: MarkedBytes, tuple: MarkedPair}
 
-    Args:
-        report: a whole number, bytes, or a pair of a seed and a number.
-        carded: whether it was made with a card.
-    """
-    kind: Any = MarkedNumber
-    if isinstance(report, bytes):
-        kind = MarkedBytes
-    elif isinstance(report, tuple):
-        kind = MarkedPair
+
+def marked_report(report: R, *, carded: bool) -> R:
+    """The same number, bytes or pair, which remembers whether it was made with a card."""
+    kind = next(kind for plain, kind in _KINDS.items() if isinstance(report, plain))
     marked: R = kind(report)
     marked.carded = carded  # type: ignore[attr-defined]
     return marked
-
-
-def remembered(report: object) -> bool | None:
-    """Whether one report was made with a card; None where it does not remember."""
-    mark = getattr(report, "carded", None)
-    return mark if isinstance(mark, bool) else None
 
 
 def remembered_of(reports: object) -> bool | str | NDArray[np.int8] | None:
@@ -79,7 +67,8 @@ def remembered_of(reports: object) -> bool | str | NDArray[np.int8] | None:
         return reports.carded
     if not isinstance(reports, list | tuple):
         return None
-    marks = [remembered(report) for report in reports]
+    marks = [getattr(report, "carded", None) for report in reports]
+    marks = [mark if isinstance(mark, bool) else None for mark in marks]
     kinds = set(marks)
     if len(kinds) <= 1:
         return kinds.pop() if kinds else None
@@ -89,17 +78,7 @@ def remembered_of(reports: object) -> bool | str | NDArray[np.int8] | None:
 def carded_flags(
     mechanism: "Describing", reports: object, n: int, carded: ArrayLike | bool | None
 ) -> NDArray[np.bool_]:
-    """Whose reports were made with a card, one flag for each of n reports.
-
-    Args:
-        mechanism: what made the reports.
-        reports: as for `tally`; they may remember it.
-        n: how many reports there are.
-        carded: what the caller says, as for `tally`.
-
-    Raises:
-        ArgumentError: where the two contradict each other, or neither says it.
-    """
+    """Whose reports were made with a card, as `Mechanism.carded_flags` says it."""
     known = remembered_of(reports) if mechanism.deals else False
     if carded is None:
         return _remembered_flags(mechanism.name, known, n)

@@ -215,14 +215,12 @@ class _Question:
 
     def _shuffled_epsilon(self, mechanism: Mechanism) -> float:
         if mechanism not in self.epsilons:
-            self.epsilons[mechanism] = self._new_shuffled_epsilon(mechanism)
+            listed = [None] if self._scans(mechanism) else self._listed()
+            self.epsilons[mechanism] = max(
+                shuffled_epsilon(mechanism, self.delta, self.request.n, ones, 0, self.progress)
+                for ones in listed
+            )
         return self.epsilons[mechanism]
-
-    def _new_shuffled_epsilon(self, mechanism: Mechanism) -> float:
-        n = self.request.n
-        if self._scans(mechanism):
-            return shuffled_epsilon(mechanism, self.delta, n, progress=self.progress)
-        return max(shuffled_epsilon(mechanism, self.delta, n, ones) for ones in self._listed())
 
     def _shuffled_rr(self, epsilon: float) -> RR:
         n = self.request.n

@@ -291,19 +291,10 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""
-        request = self.request
-        frequency = request.frequency
+        frequency = self.request.frequency
+        shown = list(frequency) if isinstance(frequency, tuple) else frequency
         return {
-            "request": {
-                "n": request.n,
-                "epsilon": request.epsilon,
-                "colluders": request.colluders,
-                "k": request.k,
-                "dealer_epsilon": request.dealer_epsilon,
-                "frequency": list(frequency) if isinstance(frequency, tuple) else frequency,
-                "lost": request.lost,
-                "announced": request.announced,
-            },
+            "request": dataclasses.asdict(self.request) | {"frequency": shown},
             "mechanism": self.mechanism.to_dict(),
             "kind": self.kind,
             "delta": self.delta,
@@ -316,19 +307,11 @@ class Plan:
     @classmethod
     def from_dict(cls, document: object) -> "Plan":
         """The plan that `to_dict` wrote; what it promises is computed and checked anew."""
-        names = {"request", "mechanism", "kind", "delta"}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-        asked = document["request"]
-        fields = {field.name for field in dataclasses.fields(Request)}
-        if not isinstance(asked, Mapping) or set(asked) != fields:
-            raise checks.refusal("request", asked, f"an object with exactly {sorted(fields)}")
-        frequency = asked["frequency"]
-        if isinstance(frequency, list):
-            frequency = tuple(frequency)
-        request = Request(**{**asked, "frequency": frequency})
-        mechanism = from_dict(document["mechanism"])
-        return cls(request, mechanism, check_word(document["kind"]), document["delta"])
+        fields = checks.exact_fields(document, {"request", "mechanism", "kind", "delta"})
+        names = {field.name for field in dataclasses.fields(Request)}
+        asked = checks.exact_fields(fields["request"], names, "request")
+        mechanism = from_dict(fields["mechanism"])
+        return cls(Request(**asked), mechanism, check_word(fields["kind"]), fields["delta"])
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":

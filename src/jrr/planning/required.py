@@ -1,14 +1,15 @@
 """How many people, or which ε, for a wanted margin of error."""
 
+import bisect
 import math
-from collections.abc import Callable
+from typing import Any
 
 from jrr._base import checks
 from jrr.estimation.estimates import Population, quantile
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
 from jrr.planning.defaults import LOST
-from jrr.planning.plans import MechanismWord, Plan, plan
+from jrr.planning.plans import MechanismWord, plan
 from jrr.privacy.views import PlanView
 
 
@@ -68,21 +69,11 @@ def required_n(
     margin = check_margin(margin)
     fewest_colluders = 0 if colluders is None else checks.integer("colluders", colluders, 0)
     z = quantile(level)
+    asked: dict[str, Any] = {"k": k, "lost": lost, "announced": announced, "view": view}
+    asked |= {"mechanism": mechanism, "frequency": frequency, "delta": delta}
 
     def enough(pairs: int) -> bool:
-        chosen = plan(
-            2 * pairs,
-            epsilon,
-            colluders,
-            k,
-            dealer_epsilon,
-            delta,
-            view,
-            mechanism,
-            frequency,
-            lost=lost,
-            announced=announced,
-        )
+        chosen = plan(2 * pairs, epsilon, colluders, dealer_epsilon=dealer_epsilon, **asked)
         error = chosen.stderr(population=population, population_size=population_size)
         return z * error <= margin
 
@@ -97,7 +88,8 @@ def required_n(
         if high >= most // 2:
             raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
         low, high = high, min(2 * high, most // 2)
-    return 2 * _first_true(enough, low, high)
+    between = range(low + 1, high)
+    return 2 * (low + 1 + bisect.bisect_left(between, True, key=enough))
 
 
 def required_epsilon(
@@ -157,24 +149,13 @@ def required_epsilon(
         dealer_above = checks.real("dealer_above", dealer_above, "a number >= 0", 0.0)
     z = quantile(level)
 
-    def planned(epsilon: float) -> Plan:
-        cap = dealer_epsilon if dealer_above is None else epsilon + dealer_above
-        return plan(
-            n,
-            epsilon,
-            colluders,
-            k,
-            cap,
-            delta,
-            view,
-            mechanism,
-            frequency,
-            lost=lost,
-            announced=announced,
-        )
+    asked: dict[str, Any] = {"k": k, "lost": lost, "announced": announced, "view": view}
+    asked |= {"mechanism": mechanism, "frequency": frequency, "delta": delta}
 
     def enough(epsilon: float) -> bool:
-        error = planned(epsilon).stderr(population=population, population_size=population_size)
+        cap = dealer_epsilon if dealer_above is None else epsilon + dealer_above
+        chosen = plan(n, epsilon, colluders, dealer_epsilon=cap, **asked)
+        error = chosen.stderr(population=population, population_size=population_size)
         return z * error <= margin
 
     low, high = 1e-6, 20.0
@@ -194,11 +175,3 @@ def check_margin(margin: object) -> float:
     """Half the width of an interval of a frequency."""
     allowed = "in (0, 1), a share"
     return checks.real("margin", margin, allowed, 0.0, 1.0, open_low=True, open_high=True)
-
-
-def _first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first integer in (low, high] that holds; high does."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

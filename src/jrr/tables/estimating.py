@@ -12,8 +12,7 @@ from jrr.estimation.groups import (
     add_tallies,
     estimate_groups,
 )
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import check_weights
+from jrr.estimation.tally import Tally, check_weights
 from jrr.tables.engine_counts import count_with
 from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine

@@ -1,16 +1,8 @@
 """Documents of questions and reports of this room, read strictly."""
 
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from jrr._base import checks
-
-
-def exact_fields(document: object, names: Collection[str]) -> dict[str, Any]:
-    """The fields of an object that has these and no others, or a refusal."""
-    if not isinstance(document, Mapping) or set(document) != set(names):
-        raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-    return dict(document)
 
 
 def list_of(argument: str, value: object) -> list[Any]:

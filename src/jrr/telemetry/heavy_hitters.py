@@ -19,7 +19,7 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.mechanisms.base import Reports, Rng
 from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
-from jrr.telemetry.documents import exact_fields, level_and_report, list_of
+from jrr.telemetry.documents import level_and_report, list_of
 from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
 from jrr.telemetry.words import Words, fingerprints
 
@@ -85,7 +85,7 @@ class HeavyHitters:
     @classmethod
     def from_dict(cls, document: object) -> "HeavyHitters":
         """What `to_dict` wrote."""
-        fields = exact_fields(document, _FIELDS)
+        fields = checks.exact_fields(document, _FIELDS)
         levels = tuple(list_of("levels", fields["levels"]))
         return cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
 

@@ -9,7 +9,7 @@ of the secrets (docs/theory.md, section 17).
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,8 +23,7 @@ from jrr._base.exact import SCALE
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.moments import Floats, Moments
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally
+from jrr.estimation.tally import Tally, WeightedTally
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
@@ -110,12 +109,10 @@ class Longitudinal:
     @classmethod
     def from_dict(cls, document: object) -> "Longitudinal":
         """What `to_dict` wrote."""
-        if not isinstance(document, Mapping) or set(document) != {"fresh", "permanent"}:
-            allowed = "an object with exactly ['fresh', 'permanent']"
-            raise checks.refusal("document", document, allowed)
-        permanent = document["permanent"]
+        fields = checks.exact_fields(document, {"fresh", "permanent"})
+        permanent = fields["permanent"]
         made = None if permanent is None else from_dict(permanent)
-        return cls(from_dict(document["fresh"]), made)  # type: ignore[arg-type] # checked there
+        return cls(from_dict(fields["fresh"]), made)  # type: ignore[arg-type] # checked there
 
     # -- devices ----------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from jrr.mechanisms.numbers import NumberRange
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
-from jrr.telemetry.documents import exact_fields, level_and_report, list_of
+from jrr.telemetry.documents import level_and_report, list_of
 from jrr.telemetry.level_noise import NOISE
 from jrr.telemetry.range_estimates import RangeEstimate
 
@@ -155,7 +155,7 @@ class RangeTree:
     @classmethod
     def from_dict(cls, document: object) -> "RangeTree":
         """What `to_dict` wrote."""
-        fields = exact_fields(document, _FIELDS)
+        fields = checks.exact_fields(document, _FIELDS)
         made = tuple(from_dict(one) for one in list_of("mechanisms", fields["mechanisms"]))
         return cls(**(fields | {"mechanisms": made}))
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms import hashing
-from jrr.telemetry.documents import exact_fields
 
 Symbols = NDArray[np.uint8]
 _LONGEST = 255
@@ -66,7 +65,7 @@ class Words:
     def from_dict(cls, document: object) -> "Words":
         """What `to_dict` wrote."""
         names = {"alphabet", "length", "fixed", "cut"}
-        return cls(**exact_fields(document, names))
+        return cls(**checks.exact_fields(document, names))
 
     @property
     def branches(self) -> int:

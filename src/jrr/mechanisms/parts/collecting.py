@@ -12,8 +12,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Population, Stratum
 from jrr.estimation.masks import NOTHING_KNOWN
 from jrr.estimation.moments import Floats, Moments
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
+from jrr.estimation.tally import Tally, WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.parts.arrays import Reports
 from jrr.mechanisms.parts.describing import WITH_MASKS, Describing
 from jrr.mechanisms.single_reports import carded_flags

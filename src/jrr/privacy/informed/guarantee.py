@@ -1,30 +1,17 @@
 """What is offered for any mechanism: the law of its loss in this view, and ε at δ."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from jrr._base import checks
-from jrr.privacy.informed.distribution import LossDistribution, Losses, least_epsilon
+from jrr.privacy.informed.distribution import Losses, least_epsilon
 from jrr.privacy.informed.frequency import Frequency
 
-
-class Informed(Protocol):
-    """What is needed of a mechanism here."""
-
-    def losses(
-        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
-    ) -> Losses | None:
-        """The law of the loss; None where it is not known."""
-
-    def compositions(self, colluders: int) -> Iterator[LossDistribution] | None:
-        """That law for all that the others may hold, one by one."""
-
-    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
-        """The loss in a view."""
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.accounting import Accounting
 
 
 def loss_distribution(
-    mechanism: Informed,
+    mechanism: "Accounting",
     ones: int | None = None,
     colluders: int = 0,
     frequency: Frequency = None,
@@ -44,7 +31,7 @@ def loss_distribution(
 
 
 def everything(
-    mechanism: Informed,
+    mechanism: "Accounting",
     delta: float,
     ones: int | None = None,
     colluders: int = 0,

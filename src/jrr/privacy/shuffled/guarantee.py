@@ -1,21 +1,15 @@
 """What is offered: (ε, δ) of shuffled reports, and the mechanism that keeps a wanted (ε, δ)."""
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr.privacy.binomial import LARGEST, ULP, Progress
 from jrr.privacy.shuffled.question import check_delta
-from jrr.privacy.shuffled.survey import ShuffledSurvey, ShuffledView
+from jrr.privacy.shuffled.survey import ShuffledView
 
-
-class Shuffled(Protocol):
-    """What is needed of a mechanism here."""
-
-    def shuffled(
-        self, n: int | None = None, ones: int | None = None, colluders: int = 0
-    ) -> ShuffledSurvey:
-        """What a collector sees behind a shuffler, or a refusal where no law is known."""
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.accounting import Accounting
 
 
 def amplified_epsilon(epsilon0: float, n: int, delta: float) -> float:
@@ -54,7 +48,7 @@ def amplified_epsilon(epsilon0: float, n: int, delta: float) -> float:
 
 
 def shuffled_delta(
-    mechanism: Shuffled,
+    mechanism: "Accounting",
     epsilon: float,
     n: int | None = None,
     ones: int | None = None,
@@ -91,7 +85,7 @@ def shuffled_delta(
 
 
 def shuffled_epsilon(
-    mechanism: Shuffled,
+    mechanism: "Accounting",
     delta: float,
     n: int | None = None,
     ones: int | None = None,
