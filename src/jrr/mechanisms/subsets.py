@@ -186,7 +186,7 @@ class SS(PackedBits):
             raise checks.refusal("card", card, f"None for {self.name}, which deals no cards")
         source = randomness.source(rng)
         truthful = source.word() >> 1 < self.truth_words
-        keys = _distinct(self.k, source).tolist()
+        keys = _distinct(self.k, source)
         others = sorted((key, v) for v, key in enumerate(keys) if v != value)
         chosen = [v for _, v in others[: self.d - truthful]]
         report = bytearray(self.width)
@@ -245,9 +245,9 @@ def _most_accurate(k: int, epsilon: float, worth: Callable[[Moments], float]) ->
     return d
 
 
-def _distinct(count: int, source: RandomSource) -> randomness.Words:
+def _distinct(count: int, source: RandomSource) -> list[int]:
     for _ in range(100):
-        keys = source.words(count)
-        if len(np.unique(keys)) == count:
+        keys = [source.word() for _ in range(count)]
+        if len(set(keys)) == count:
             return keys
     raise checks.refusal("rng", source, "random: it gave the same word twice a hundred times")
