@@ -91,6 +91,11 @@ def epsilon(argument: str, value: object) -> float:
     return real(argument, value, "a finite number > 0, at most 700", 0.0, 700.0, open_low=True)
 
 
+def delta(value: object) -> float:
+    """The δ of a guarantee: a chance below 1."""
+    return real("delta", value, "in [0, 1)", 0.0, 1.0, open_high=True)
+
+
 def positive(argument: str, value: object) -> float:
     """A finite real number above 0, such as a privacy budget."""
     return real(argument, value, "a finite number > 0", low=0.0, open_low=True)

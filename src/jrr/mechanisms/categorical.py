@@ -20,8 +20,7 @@ from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.informed.independent import independent_losses
 from jrr.privacy.informed.joint import joint_losses
 from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
-from jrr.privacy.shuffled.question import shuffled_deck, shuffled_independent
-from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.shuffled.question import ShuffledSurvey, shuffled_deck, shuffled_independent
 from jrr.privacy.views import View
 
 _LOSSES: dict[type, Callable[..., Losses]] = {

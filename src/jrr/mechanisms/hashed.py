@@ -235,7 +235,7 @@ class OLH(Mechanism):
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         check_countable(self.k)
-        return tuple(support(reports, self.k, self.g).tolist())
+        return tuple(support_of(reports, np.arange(self.k, dtype=np.uint32), self.g).tolist())
 
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
         check_countable(self.k)
@@ -249,11 +249,6 @@ class OLH(Mechanism):
             ]
             at += len(state)
         return weighed
-
-
-def support(reports: Reports, k: int, g: int) -> NDArray[np.int64]:
-    """How many reports support each value 0..k-1."""
-    return support_of(reports, np.arange(k, dtype=np.uint32), g)
 
 
 def support_of(reports: Reports, values: NDArray[np.uint32], g: int) -> NDArray[np.int64]:

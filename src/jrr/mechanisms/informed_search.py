@@ -20,6 +20,15 @@ _SCANNED = 1_000  # people, over all decks, for whom every composition is comput
 _SCANNED_IN_PLANS = 120  # people, over all decks, for whom a plan computes every composition
 
 
+@lru_cache(maxsize=8)  # large decks take seconds
+def losses_of_everything(mechanism: "Mechanism", colluders: int) -> Losses | None:
+    """The law of the loss of one person; None where it is not known.
+
+    Kept for all who ask for it; without cards nobody else matters.
+    """
+    return mechanism.losses(colluders if mechanism.deals else 0)
+
+
 @lru_cache(maxsize=256)  # what was just chosen is held against its request once more
 def keeps_everything(mechanism: "Mechanism", request: Request, delta: float) -> bool:
     """Whether (ε, δ) holds in this view, and the cap on the dealer in its own."""

@@ -64,9 +64,8 @@ def best_informed_joint(request: Request, delta: float, rr: Mechanism, make: Mak
         most = deck.uncertain(p)
         if most <= 0:
             return None
-        make_at = partial(_made, make, p, deck.plus)
-        last = largest(lambda s: likely_delta(make_at(s), request), delta, most, last)
-        return make_at(last) if last else None
+        last = largest(lambda s: likely_delta(make(p, s, deck.plus), request), delta, most, last)
+        return make(p, last, deck.plus) if last else None
 
     points = [guess + (top - guess) * step for step in _STEPS]
     likely: dict[int, Mechanism] = {}
@@ -81,14 +80,9 @@ def best_informed_joint(request: Request, delta: float, rr: Mechanism, make: Mak
     best = search(partial(best_at, deck=_Deck(request, plus)), more, request, rounds=3)
     assert best is not None  # it was there before
     p, s = best.to_dict()["p"], best.to_dict()["s"]
-    make_at = partial(_made, make, p, plus)
-    kept = largest(lambda s: certified_delta(make_at(s), request), delta, s, 0.99 * s)
-    best = make_at(kept) if kept else rr
+    kept = largest(lambda s: certified_delta(make(p, s, plus), request), delta, s, 0.99 * s)
+    best = make(p, kept, plus) if kept else rr
     return least([rr, best], request) if keeps_everything(best, request, delta) else rr
-
-
-def _made(make: Make, p: float, plus: int, s: float) -> Mechanism:
-    return make(p, s, plus)
 
 
 def decks_to_try(request: Request) -> list[int]:

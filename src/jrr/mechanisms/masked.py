@@ -240,10 +240,6 @@ class MRR(Masking):
 
     # -- contributor ------------------------------------------------------------------------
 
-    def coin_from_words(self, value: int, words: list[int], *, carded: bool = True) -> list[int]:
-        """What the own coin makes of a value: one number, or one for each (docs/protocol.md)."""
-        return self.coin.toss(value, words, self.lie_words if carded else self._alone_words)
-
     def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> Any:
         """One report: a whole number, or for more than two values 16 bits for each as bytes."""
         value = checks.symbol("value", value, self.k)
@@ -257,7 +253,7 @@ class MRR(Masking):
 
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
         """The report that random 64-bit words make of a value (docs/protocol.md)."""
-        marks = self.coin_from_words(value, words, carded=card is not None)
+        marks = self.coin.toss(value, words, self._alone_words if card is None else self.lie_words)
         form = self.card_format
         low, high = self._range
         for one in self._by_dealer(card):

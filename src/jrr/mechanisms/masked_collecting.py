@@ -207,9 +207,7 @@ class MaskedCollecting(Mechanism):
 
     def read(self, reports: ArrayLike) -> Ints:
         """Whether each report is above 0."""
-        if isinstance(reports, list | tuple):
-            reports = self.report_format.from_list(reports)
-        return (np.asarray(self._check_reports(reports)) > 0).astype(np.int64)
+        return (super().read(reports) > 0).astype(np.int64)
 
     # -- simulation and audit ----------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class Masking(MaskedDealing, MaskedCollecting):
         """The loss of what the device says, behind masks of these rates together."""
 
     def _epsilon_of_everything(self, colluders: int, delta: float) -> float:
-        checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        checks.delta(delta)
         pure = self._behind(self.step)
         return pure if delta == 0 else min(pure, super()._epsilon_of_everything(colluders, delta))
 

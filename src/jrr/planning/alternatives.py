@@ -122,31 +122,26 @@ class _Question:
         dealt = mechanism.deals
         colluders = f" and has the cards of {request.colluders} colluders" if dealt else ""
         beware = "; not against one that uses all reports together" if dealt else ""
-        return Alternative(
-            name=name,
-            mechanism=mechanism,
-            variance=self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
+        return self._row(
+            name,
+            mechanism,
+            by_frequency,
             epsilon=mechanism.epsilon("cards", request.colluders),
-            delta=0.0,
             guarantee=f"a collector that sees who reported what{colluders}{beware}",
             trust=_DEALER if dealt else _NOBODY,
-            if_they_collude=mechanism.epsilon("dealer"),
             shuffled_epsilon=self._shuffled_epsilon(mechanism),
             compositions=self._compositions(mechanism),
         )
 
     def masked(self, name: str, mechanism: Mechanism) -> Alternative:
         """Cards that are numbers: who reported what may be known, and everything else too."""
-        return Alternative(
-            name=name,
-            mechanism=mechanism,
-            variance=self._variance([mechanism] * len(FREQUENCIES)),
+        return self._row(
+            name,
+            mechanism,
             epsilon=mechanism.epsilon("everything", self.request.colluders),
-            delta=0.0,
             guarantee="a collector that has all reports, everybody else's answer and any number of "
             "other people's cards",
             trust=_DEALER,
-            if_they_collude=mechanism.epsilon("dealer"),
         )
 
     def shuffled_by_closed_form(self) -> Alternative:
@@ -173,21 +168,32 @@ class _Question:
         rr = None
         if dealt and 0 < epsilon < math.inf:
             rr = self._shuffled_rr(epsilon)
-        return Alternative(
-            name=name,
-            mechanism=mechanism,
-            variance=self._variance([mechanism] * len(FREQUENCIES)),
+        return self._row(
+            name,
+            mechanism,
             epsilon=epsilon,
             delta=self.delta,
             guarantee="a collector that sees the counts of all reports and knows everybody else's "
             "answer, if no contributor colludes",
             trust=f"{_DEALER}; {_SHUFFLER}" if dealt else _SHUFFLER,
-            if_they_collude=mechanism.epsilon("dealer"),
             shuffled_epsilon=epsilon,
-            shuffled_rr_variance=None
-            if rr is None
-            else self._variance([rr] * len(FREQUENCIES))[0.0],
+            shuffled_rr_variance=rr and self._variance([rr] * len(FREQUENCIES))[0.0],
             compositions=compositions,
+        )
+
+    def _row(
+        self,
+        name: str,
+        mechanism: Mechanism,
+        by_frequency: list[Mechanism] | None = None,
+        **facts: Any,
+    ) -> Alternative:
+        return Alternative(
+            name=name,
+            mechanism=mechanism,
+            variance=self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
+            if_they_collude=mechanism.epsilon("dealer"),
+            **({"delta": 0.0} | facts),
         )
 
     def added_up(self) -> Alternative:

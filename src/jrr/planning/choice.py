@@ -127,7 +127,7 @@ def choose_cardless(request: Request, word: str = AUTO, max_bytes: int = MAX_BYT
 @lru_cache(maxsize=64)  # it takes seconds
 def choose_informed(request: Request, delta: float, word: str = AUTO) -> Mechanism:
     """The same in the view "everything" at δ."""
-    delta = checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True)
+    delta = checks.delta(delta)
     known = {key: family.best_informed for key, family in families().items()}
     informed = {key: best for key, best in known.items() if best is not None}
     if delta == 0:  # without a δ only these keep their word

@@ -15,8 +15,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
-from jrr.mechanisms.informed_law import losses_of_everything
-from jrr.mechanisms.informed_search import keeps_everything
+from jrr.mechanisms.informed_search import keeps_everything, losses_of_everything
 from jrr.mechanisms.registry import BASELINE, families, from_dict
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.choice import (
@@ -157,7 +156,7 @@ class Plan:
                 f"got {mechanism.brief()}"
             )
         if self.delta is not None:
-            if not keeps_everything(mechanism, request, _check_delta(self.delta)):
+            if not keeps_everything(mechanism, request, checks.delta(self.delta)):
                 raise ArgumentError(
                     f"mechanism must keep epsilon={request.epsilon!r} at delta={self.delta!r} in "
                     f"the view 'everything' with {request.colluders} colluders, and "
@@ -424,14 +423,10 @@ def one_liar(mechanism: Mechanism, request: Request) -> float:
 
 def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:
     """ε at δ in the view "everything" (an upper bound)."""
-    delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    delta = checks.delta(delta)
     if mechanism.pure:
         return mechanism.epsilon("cards", colluders if mechanism.deals else 0)
     losses = losses_of_everything(mechanism, colluders)
     if losses is None:  # bounded by the dealer's view
         return mechanism.epsilon("everything", colluders if mechanism.deals else 0, delta)
     return losses.epsilon(delta)
-
-
-def _check_delta(delta: object) -> float:
-    return checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True)

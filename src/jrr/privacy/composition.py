@@ -38,7 +38,7 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float = 0.0) -> float:
         33.3
     """
     rounds = checks.integer("rounds", rounds, 1, MOST_ROUNDS)
-    delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    delta = checks.delta(delta)
     if math.isinf(epsilon):
         return math.inf
     pure = epsilon * rounds

@@ -11,7 +11,7 @@ from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
-from jrr.mechanisms.informed_law import losses_of_everything
+from jrr.mechanisms.informed_search import losses_of_everything
 from jrr.mechanisms.registry import families
 from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import Plan

@@ -7,7 +7,7 @@ therefore the view "everything", with its δ; the view "cards" is of somebody wh
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jrr.mechanisms.informed_law import losses_of_everything
+from jrr.mechanisms.informed_search import losses_of_everything
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism

@@ -19,7 +19,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.informed_law import losses_of_everything
+from jrr.mechanisms.informed_search import losses_of_everything
 from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
 from jrr.survey.promises import EVERYTHING

@@ -9,6 +9,5 @@ ranges         a number by a tree of ranges: what devices tell
 range_estimates its shares of ranges and quantiles
 consistency    least squares on such a tree, and the weights that follow from them
 level_noise    how the shares of one level of it vary together
-report_lines   files of reports
-documents      what their lines hold, read strictly
+report_lines   files of reports, and what their lines hold
 """

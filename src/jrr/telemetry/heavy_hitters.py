@@ -19,8 +19,8 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.mechanisms.base import Reports, Rng
 from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
-from jrr.telemetry.documents import level_and_report, list_of
 from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
+from jrr.telemetry.report_lines import level_and_report, list_of
 from jrr.telemetry.words import Words, fingerprints
 
 LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])

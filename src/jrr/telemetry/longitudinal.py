@@ -313,7 +313,7 @@ class Longitudinal:
         wanted = checks.one_of("secret", secret, SECRETS)
         rounds = checks.integer("rounds", rounds, 1, MOST_ROUNDS)
         distinct = checks.integer("distinct", distinct, 1)
-        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        delta = checks.delta(delta)
         if delta and wanted != "history":
             raise checks.refusal("delta", delta, "0 unless secret is 'history'")
         fresh = self.fresh.epsilon(view, colluders)

@@ -6,7 +6,7 @@ that they give to each share give the error of every sum.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -199,7 +199,7 @@ class RangeEstimate:
         or that less than q lies below its lower end.
         """
         q = checks.real("q", q, "in 0..1", 0.0, 1.0)
-        below, above = self._cumulative_reaches(checks.level(level))
+        below, above = _cumulative_reaches(self, checks.level(level))
         total = self.cumulative()
         possible = total + above >= q
         possible[1:] &= (total - below)[:-1] <= q
@@ -207,26 +207,6 @@ class RangeEstimate:
         places = np.flatnonzero(possible)
         edges = self.tree.edges
         return float(edges[places[0]]), float(edges[places[-1] + 1])
-
-    def _cumulative_reaches(self, level: float) -> tuple[Floats, Floats]:
-        """How far intervals go below and above the shares up to each bin."""
-        if level in self._reached:
-            return self._reached[level]
-        bins = self.tree.bins
-        rows = max(1, _BLOCK // bins)
-        blocks = []
-        for at in range(0, bins, rows):
-            ends = np.arange(at, min(bins, at + rows))
-            up_to = (np.arange(bins) <= ends[:, None]).astype(np.float64)
-            blocks.append(self._reaches(up_to, level))
-        below, above = (np.concatenate(side) for side in zip(*blocks, strict=True))
-        self._reached[level] = below, above
-        return below, above
-
-    @cached_property
-    def _reached(self) -> dict[float, tuple[Floats, Floats]]:
-        """By level, what was computed before: several quantiles need the same."""
-        return {}
 
     def to_dict(self, level: float = 0.95, quantiles: Sequence[float] = ()) -> dict[str, Any]:
         """Plain numbers: bins with shares, and the quantiles asked for with intervals."""
@@ -244,3 +224,17 @@ class RangeEstimate:
                 for q in quantiles
             ],
         }
+
+
+@lru_cache(maxsize=8)  # several quantiles need the same
+def _cumulative_reaches(found: RangeEstimate, level: float) -> tuple[Floats, Floats]:
+    """How far intervals go below and above the shares up to each bin."""
+    bins = found.tree.bins
+    rows = max(1, _BLOCK // bins)
+    blocks = []
+    for at in range(0, bins, rows):
+        ends = np.arange(at, min(bins, at + rows))
+        up_to = (np.arange(bins) <= ends[:, None]).astype(np.float64)
+        blocks.append(found._reaches(up_to, level))
+    below, above = (np.concatenate(side) for side in zip(*blocks, strict=True))
+    return below, above

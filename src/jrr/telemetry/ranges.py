@@ -27,9 +27,9 @@ from jrr.mechanisms.numbers import NumberRange
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
-from jrr.telemetry.documents import level_and_report, list_of
 from jrr.telemetry.level_noise import NOISE
 from jrr.telemetry.range_estimates import RangeEstimate
+from jrr.telemetry.report_lines import level_and_report, list_of
 
 Cards = Literal["none", "masked"]
 MOST_BINS = 1 << 16

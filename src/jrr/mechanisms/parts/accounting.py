@@ -12,7 +12,7 @@ from jrr.privacy.views import VIEWS, View
 if TYPE_CHECKING:
     from jrr.privacy.informed.distribution import LossDistribution, Losses
     from jrr.privacy.informed.frequency import Frequency
-    from jrr.privacy.shuffled.survey import ShuffledSurvey
+    from jrr.privacy.shuffled.question import ShuffledSurvey
 
 
 class Accounting(Describing):
@@ -106,7 +106,7 @@ class Accounting(Describing):
         )
 
     def _epsilon_of_everything(self, colluders: int, delta: float) -> float:
-        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        delta = checks.delta(delta)
         law = self.losses(colluders)
         # The dealer's view has the target's own card, which is more than everything else tells.
         return self.epsilon("dealer") if law is None else law.epsilon(delta)

@@ -150,7 +150,7 @@ class Losses:
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
-        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        delta = checks.delta(delta)
         reached = 0.0
         for case in self.cases:
             if case.delta(reached) > delta:

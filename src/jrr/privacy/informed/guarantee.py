@@ -45,7 +45,7 @@ def everything(
     OLH with cards) it is the view `dealer`, which has more. scan: compute every composition
     where `losses` is a bound, as for binary DRR: exact, and slow.
     """
-    delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    delta = checks.delta(delta)
     if scan and ones is None and frequency is None:
         cases = mechanism.compositions(colluders)
         if cases is not None:

@@ -38,7 +38,7 @@ class ManyRounds:
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
-        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        delta = checks.delta(delta)
         if self.delta(0.0) <= delta:
             return 0.0
         low, high = 0.0, max(self.step, (self.start + len(self.chances)) * self.step)

@@ -19,8 +19,7 @@ from jrr.privacy.shuffled.guarantee import (
     shuffled_delta,
     shuffled_epsilon,
 )
-from jrr.privacy.shuffled.question import MOST_SCANNED
-from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.shuffled.question import MOST_SCANNED, ShuffledSurvey
 
 __all__ = [
     "MOST_SCANNED",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -56,12 +57,13 @@ def views_of_rr(rr: IndependentLaw, n: int, progress: Progress | None) -> Iterat
     computed once, then halves of the range add what they have in common, and so on.
     """
     q = Fraction(rr.lie, SCALE)
-    adders: dict[tuple[int, bool], Floats] = {}
+
+    @cache
+    def adder(people: int, hold: bool) -> Floats:
+        return binomial(people, 1 - q if hold else q).law
 
     def added(law: Floats, people: int, hold: bool) -> Floats:
-        if (people, hold) not in adders:
-            adders[people, hold] = binomial(people, 1 - q if hold else q).law
-        return trimmed(np.convolve(law, adders[people, hold]))
+        return trimmed(np.convolve(law, adder(people, hold)))
 
     def within(law: Floats, low: int, high: int) -> Iterator[Tails]:
         """Compositions low..high; the law is of `low` holders and of others for `high`."""

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr.privacy.binomial import LARGEST, ULP, Progress
-from jrr.privacy.shuffled.question import check_delta
-from jrr.privacy.shuffled.survey import ShuffledView
+from jrr.privacy.shuffled.question import ShuffledView, check_delta
 
 if TYPE_CHECKING:
     from jrr.mechanisms.parts.accounting import Accounting

@@ -1,16 +1,32 @@
 """Which question is asked: a law, how many people, what is known -> views to look at."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple, Protocol
 
 from jrr._base import checks
+from jrr.privacy.binomial import Progress
 from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
 from jrr.privacy.shuffled.binary import view_of_rr, views_of_rr
 from jrr.privacy.shuffled.blanket import Blanket
 from jrr.privacy.shuffled.decks import TwoValueDeck, decks_left, views_of_decks
-from jrr.privacy.shuffled.survey import ShuffledSurvey
 
 MOST_SCANNED = 400_000  # compositions; to scan so many takes half a minute to a minute
 _MOST_ALONE = 10**7  # contributors of one composition: beyond, convolutions are slow
+
+
+class ShuffledView(Protocol):
+    """What the adversary sees in one or several compositions."""
+
+    def delta(self, epsilon: float) -> float:
+        """The largest δ of them, never too small."""
+
+
+class ShuffledSurvey(NamedTuple):
+    """A checked question."""
+
+    views: Callable[[Progress | None], Iterator[ShuffledView]]
+    pure: float  # an ε that holds with δ = 0
 
 
 def shuffled_independent(
