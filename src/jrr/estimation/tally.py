@@ -113,7 +113,7 @@ class Tally(CountedReports):
     decks: tuple[str, ...] = ("",)
     masked: bool = False
     known: Known = NOTHING_KNOWN
-    _words: ClassVar[str] = "tally"
+    _words = "tally"
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
@@ -286,7 +286,7 @@ class WeightedTally(CountedReports):
     cardless: WeightSums
     decks: tuple[str, ...] = ("",)
     masked: bool = False
-    _words: ClassVar[str] = "weighted tally"
+    _words = "weighted tally"
 
     def __post_init__(self) -> None:
         self._check_origin(self.carded.n)
