@@ -138,7 +138,8 @@ class Moments:
 
     def variance(self, counts: Floats, n: float, decks: int) -> Floats:
         """Variance of the estimated counts, where `counts` are true."""
-        return self.quadratic(n, decks).at_least_0(counts)
+        # A variance of 0 may come out a rounding error below it.
+        return np.maximum(self.quadratic(n, decks).at(counts), 0.0)
 
     def mean_variance(self) -> float:
         """Variance of an estimated frequency, times n, on average over all frequencies 0..1.
@@ -148,11 +149,6 @@ class Moments:
         n = 1 if self.deck is None else self.deck
         a, b, c = self.quadratic(n, 1)
         return float(np.mean(a + b * n / 2 + c * n**2 / 3)) / n
-
-    def lean(self, counts: Floats, n: float) -> Floats:
-        """Σd over n contributors of whom `counts` hold each value."""
-        total: Floats = counts * self.lean_holder + (n - counts) * self.lean_other
-        return total
 
     def quadratic(self, n: float, decks: int) -> "Quadratic":
         """Variance of the estimated count of v as a quadratic in the true count n_v."""
@@ -218,7 +214,3 @@ class Quadratic(NamedTuple):
         """The values at x."""
         result: Floats = self.constant + x * (self.linear + x * self.square)
         return result
-
-    def at_least_0(self, x: Floats) -> Floats:
-        """The values at x; a variance of 0 may come out a rounding error below it."""
-        return np.maximum(self.at(x), 0.0)

@@ -183,12 +183,9 @@ class DRR(ShortRepr, Categorical):
             "nobody is told which."
         )
 
-    @property
-    def _even(self) -> bool:
-        return max(self.deck) - min(self.deck) <= 1
-
     def _left_out_of_brief(self) -> tuple[str, ...]:
-        return ("deck",) if self._even else ()  # even, as it is unless told otherwise
+        even = max(self.deck) - min(self.deck) <= 1  # as it is unless told otherwise
+        return ("deck",) if even else ()
 
     def resized(self, n: int) -> "DRR":
         """The same probabilities with another number of cards; an even deck stays even."""

@@ -105,7 +105,8 @@ class JRR(Categorical):
         checks.exactly_one(rho=rho, s=s)
         limit = self.most_lean
         if s is not None:
-            allowed = f"in 0..{limit!r} ({self._limit_in_words})"
+            words = "min(p, 1-p)" if self.even else "min((1-p)/(1-w), p/w)/2, w the share of plus"
+            allowed = f"in 0..{limit!r} (0..{words})"
             lean = checks.real("s", s, allowed, 0.0, limit * (1 + _ROUNDING))
         else:
             lean = self._lean_of(rho, limit)
@@ -177,10 +178,6 @@ class JRR(Categorical):
         most = Fraction(self.signed, 2) * min((1 - p) / self.minus, p / self.plus)
         rounded = float(most)  # up, so that "always" and "never" are meant and reached
         return rounded if rounded >= most else math.nextafter(rounded, 1.0)
-
-    @property
-    def _limit_in_words(self) -> str:
-        return "0..min(p, 1-p)" if self.even else "0..min((1-p)/(1-w), p/w)/2, w the share of plus"
 
     @cached_property
     def _truths(self) -> tuple[Fraction, Fraction]:

@@ -99,20 +99,11 @@ class Row:
         return None if self.mechanism is None else costs_of(self.mechanism, self.request.n)
 
     @property
-    def falls_back(self) -> bool:
-        """Whether the best of the family is plain randomized response, without cards."""
-        return (
-            self.family.key != BASELINE
-            and self.mechanism is not None
-            and (self.mechanism.name == "RR")
-        )
-
-    @property
     def note(self) -> str:
         """What a reader should know of this row."""
         if self.mechanism is None:
             return self.refusal
-        if self.falls_back:
+        if self.family.key != BASELINE and self.mechanism.name == "RR":
             return "plain RR is the best of this family here"
         if not self.kept:
             return "breaks the guarantee asked for"
@@ -280,13 +271,10 @@ class Plan:
             request=request,
             delta=delta,
             stderr={f: stderr(mechanism, request, f) for f in frequencies},
-            objection=self._objection(family, mechanism, without),
+            objection=objection(family, mechanism, request, without, self.max_bytes)
+            if family.chosen and delta is None
+            else "",
         )
-
-    def _objection(self, family: Family, mechanism: Mechanism, without: float) -> str:
-        if not family.chosen or self.delta is not None:
-            return ""
-        return objection(family, mechanism, self.request, without, self.max_bytes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""

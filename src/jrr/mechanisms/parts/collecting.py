@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Population, Stratum
-from jrr.estimation.masks import NOTHING_KNOWN
+from jrr.estimation.masks import NOTHING_KNOWN, Known
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally, WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.parts.arrays import Reports
@@ -198,26 +198,17 @@ class Collecting(Describing):
         if isinstance(tally, WeightedTally):
             if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
-            groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
-            weighted = Estimate([_weighted_stratum(*group) for group in groups])
-            return weighted.for_population(population, population_size)
-        self._check_tally(tally)
-        counts = (
-            (moments, tally.n_carded, tally.carded, decks, tally.known),
-            (moments.without_cards(), tally.n_cardless, tally.cardless, 1, NOTHING_KNOWN),
-        )
-        return Estimate(
-            [
-                Stratum(
-                    moments=m,
-                    n=n,
-                    counts=m.estimate(np.asarray(support, np.float64), n),
-                    decks=used,
-                    known=known,
-                )
-                for m, n, support, used, known in counts
+            strata = [
+                _weighted_stratum(moments, tally.carded, decks),
+                _weighted_stratum(moments.without_cards(), tally.cardless, 1),
             ]
-        ).for_population(population, population_size)
+        else:
+            self._check_tally(tally)
+            strata = [
+                _stratum(moments, tally.n_carded, tally.carded, decks, tally.known),
+                _stratum(moments.without_cards(), tally.n_cardless, tally.cardless, 1),
+            ]
+        return Estimate(strata).for_population(population, population_size)
 
     def _tally_of(
         self,
@@ -291,6 +282,13 @@ class Collecting(Describing):
 def _is_list(reports: object) -> TypeGuard[Sequence[Any]]:
     """Whether these are single reports in a list, not an array of them."""
     return isinstance(reports, list | tuple)
+
+
+def _stratum(
+    moments: Moments, n: int, support: Sequence[int], decks: int, known: Known = NOTHING_KNOWN
+) -> Stratum:
+    counts = moments.estimate(np.asarray(support, np.float64), n)
+    return Stratum(moments=moments, n=n, counts=counts, decks=decks, known=known)
 
 
 def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum:
