@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Population
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally, WeightedTally
@@ -54,12 +54,6 @@ class MaskedCollecting(Mechanism):
         sums = weights @ reports.reshape(-1, self.report_format.numbers).astype(np.float64)
         support: Floats = self._from_sums(sums, weights.sum())
         return support
-
-    def _no_weights(self) -> None:
-        raise ArgumentError(
-            "weights must be None where sums are announced: the dealer's sum is of unweighted "
-            "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
-        )
 
     def settle(
         self,
@@ -151,10 +145,9 @@ class MaskedCollecting(Mechanism):
         decks: int | None = None,
         *,
         carded: ArrayLike | bool | None = None,
-        population: Population | str = "respondents",
-        population_size: float | None = None,
         announced: ArrayLike | None = None,
         undealt: tuple[ArrayLike, int] | None = None,
+        **population: Any,
     ) -> Estimate:
         """Unbiased counts with error bars; arguments as for `Mechanism.estimate` and `settle`."""
         tally = self._tally_of(reports, carded)
@@ -174,10 +167,11 @@ class MaskedCollecting(Mechanism):
                     f"{tally.n_carded} and {tally.known.undealt}"
                 )
         elif self.announced and tally.n_carded:
-            self._no_weights()
-        return super().estimate(
-            tally, decks, population=population, population_size=population_size
-        )
+            raise ArgumentError(
+                "weights must be None where sums are announced: the dealer's sum is of unweighted "
+                "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
+            )
+        return super().estimate(tally, decks, **population)
 
     # -- what one report says -----------------------------------------------------------------
 
