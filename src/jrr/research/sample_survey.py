@@ -39,14 +39,9 @@ def begin_sample(
     collector: Running,
     page: Running,
 ) -> SampleSurvey:
-    """Give a survey to the servers, invite as many people as it has room for, and open it.
+    """Give a survey to the servers that it names, invite as many as it has room for, and open it.
 
-    Args:
-        survey: Which names these servers.
-        folder: Where the document and the invitations go; both are named after the survey.
-        dealer: Which deals the cards.
-        collector: Which takes the answers.
-        page: Where people answer.
+    Its document and the invitations go into the folder, both named after the survey.
     """
     tokens = Tokens(dealer=dealer.token, collector=collector.token)
     operator = Operator.by_tokens(survey, tokens)

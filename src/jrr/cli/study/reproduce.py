@@ -10,7 +10,7 @@ from jrr.cli.progress import steps
 from jrr.cli.values import COUNT
 from jrr.reporting.plots import new_figure
 from jrr.research.paper.figure import Figure
-from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
+from jrr.research.paper.reproduce import pick, reproduce_paper
 
 
 @click.command()
@@ -31,7 +31,7 @@ from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 )
 @click.option("--force", is_flag=True, help="Make finished figures again.")
 @json_option
-def reproduce(**options: Any) -> None:
+def reproduce(names: tuple[str, ...], out: Path, data: Path | None, **options: Any) -> None:
     """Reproduce the paper: all figures and tables, as CSV, PNG and SVG, and one report.
 
     RR and JRR as in the paper, and further lines: JRR with exact optimal parameters, DRR.
@@ -40,8 +40,7 @@ def reproduce(**options: Any) -> None:
     ecommerce_reviews.csv.gz (recommended_ind), whichever are there, and the authors' stored
     results jrr_artifact_results.csv are compared one by one.
     """
-    request = ReproductionRequest(**options)
-    figures = request.figures()
+    figures = pick(names, data)
     if any(figure.drawing for figure in figures):
         new_figure(1, 1)  # says at once if pictures cannot be drawn
     done, total = 0, sum(figure.steps + 1 for figure in figures)
@@ -52,7 +51,7 @@ def reproduce(**options: Any) -> None:
             done += count
             progress(figure.key, done, total)
 
-        reproduction = reproduce_paper(request, step)
+        reproduction = reproduce_paper(figures, out, data=data, step=step, **options)
     rows = [(claim.claim, claim.measured, claim.verdict) for claim in reproduction.claims]
     show(
         {
@@ -61,6 +60,6 @@ def reproduce(**options: Any) -> None:
             "claims": [vars(claim) for claim in reproduction.claims],
         },
         make_table(("claim", "measured", "verdict"), rows, title="Claims of the paper", left=3),
-        f"{len(reproduction.figures)} figures and tables in {request.out}; all of it in "
+        f"{len(reproduction.figures)} figures and tables in {out}; all of it in "
         f"{reproduction.report}",
     )

@@ -11,7 +11,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least
 from jrr.research.audit.counting import Chunk, Counts, chunks
-from jrr.research.audit.events import Event, best_event, hits
+from jrr.research.audit.events import best_event, hits
 from jrr.research.audit.subject import Function, Observe, Subject
 from jrr.research.audit.team import Team
 
@@ -123,29 +123,17 @@ def audit(
         event = best_event(tested, ranking, judging, delta)
         counts = counted("measure", (event.value, event.other), half)
     seen = Hits(hits(event, counts[event.value]), half, hits(event, counts[event.other]), half)
-    return _found(tested, claimed, event, seen, trials, error, delta)
-
-
-def _found(
-    subject: Subject,
-    claimed: float,
-    event: Event,
-    seen: Hits,
-    trials: int,
-    error: float,
-    delta: float,
-) -> Audit:
     return Audit(
-        subject.name,
-        claimed * subject.times(event.value, event.other),
-        epsilon_at_least(seen, error, delta),
-        seen.ratio(),
-        (event.value, event.other),
-        tuple(sorted(event.observations, key=repr)),
-        seen,
-        trials,
-        error,
-        delta,
+        subject=tested.name,
+        claimed=claimed * tested.times(event.value, event.other),
+        lower_bound=epsilon_at_least(seen, error, delta),
+        measured=seen.ratio(),
+        values=(event.value, event.other),
+        event=tuple(sorted(event.observations, key=repr)),
+        hits=seen,
+        trials=trials,
+        error=error,
+        delta=delta,
     )
 
 

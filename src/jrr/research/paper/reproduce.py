@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -34,38 +35,6 @@ def no_step(figure: Figure, done: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReproductionRequest:
-    """What to reproduce, and where to.
-
-    Attributes:
-        names: figures by key or number; none means all.
-        out: the directory for CSV, PNG, SVG and report.html.
-        runs: simulated surveys per point.
-        seed: the same seed gives the same numbers.
-        data: a directory with raw data sets, instead of the built-in counts.
-        force: make finished figures again.
-    """
-
-    names: Sequence[str] = ()
-    out: Path
-    runs: int = 1000
-    seed: int = 1
-    data: Path | None = None
-    force: bool = False
-
-    def figures(self) -> tuple[Figure, ...]:
-        """Those that are asked for; all includes the authors' stored results, if they are there.
-
-        Raises:
-            ArgumentError: for a name that no figure has.
-        """
-        chosen = pick(self.names)
-        if self.data is not None and not self.names and (self.data / artifact.FILE).exists():
-            chosen = (*chosen, artifact.artifact_figure(self.data / artifact.FILE))
-        return chosen
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reproduction:
     """What was reproduced, with figures of earlier runs that are still whole.
 
@@ -82,34 +51,40 @@ class Reproduction:
     files: tuple[Path, ...]
 
 
-def reproduce_paper(request: ReproductionRequest, step: Step = no_step) -> Reproduction:
-    """Make the figures that are asked for, judge the paper's claims, and write the report.
+def reproduce_paper(
+    chosen: Sequence[Figure],
+    out: Path,
+    *,
+    runs: int = 1000,
+    seed: int = 1,
+    data: Path | None = None,
+    force: bool = False,
+    step: Step = no_step,
+) -> Reproduction:
+    """Make figures, judge the paper's claims, and write the report.
 
     Args:
-        request: what to reproduce, and where to.
+        chosen: the figures, as `pick` finds them.
+        out: the directory for CSV, PNG, SVG and report.html.
+        runs: simulated surveys per point.
+        seed: the same seed gives the same numbers.
+        data: a directory with raw data sets, instead of the built-in counts.
+        force: make finished figures again.
         step: is told of progress; a figure of s steps is s + 1 of them, the last its files.
 
     Returns:
         All figures in the directory, the claims and the report.
 
     Raises:
-        ArgumentError: for an unknown figure, too few runs, or where nothing can be written to
-            the directory.
+        ArgumentError: for too few runs, or where nothing can be written to the directory.
     """
-    data_sets = DATA_SETS if request.data is None else from_directory(request.data)
+    data_sets = DATA_SETS if data is None else from_directory(data)
+    how: dict[str, Any] = {"runs": runs, "seed": seed, "data_sets": data_sets}
     new: dict[str, tuple[Figure, list[Row]]] = {}
-    for figure, rows in reproduce(
-        request.figures(),
-        request.out,
-        runs=request.runs,
-        seed=request.seed,
-        data_sets=data_sets,
-        step=step,
-        force=request.force,
-    ):
+    for figure, rows in reproduce(chosen, out, **how, step=step, force=force):
         new[figure.key] = (figure, rows)
         step(figure, 1)
-    files = FigureFiles(out=request.out, runs=request.runs, seed=request.seed, data_sets=data_sets)
+    files = FigureFiles(out=out, **how)
     # Figures of earlier runs belong into the report too, in their usual order.
     together = dict(new)
     for figure in FIGURES:
@@ -119,17 +94,19 @@ def reproduce_paper(request: ReproductionRequest, step: Step = no_step) -> Repro
     places = {figure.key: place for place, figure in enumerate(FIGURES)}
     ordered = sorted(together.values(), key=lambda pair: places.get(pair[0].key, len(places)))
     verdicts = tuple(claims({figure.key: rows for figure, rows in ordered}, data_sets))
-    about = {"runs": request.runs, "seed": request.seed}
+    about = {"runs": runs, "seed": seed}
     return Reproduction(
         figures=tuple(ordered),
         claims=verdicts,
-        report=write_report(request.out / "report.html", ordered, verdicts, about),
-        files=tuple(request.out / f"{f.key}.csv" for f, _ in ordered if f.key in new),
+        report=write_report(out / "report.html", ordered, verdicts, about),
+        files=tuple(out / f"{f.key}.csv" for f, _ in ordered if f.key in new),
     )
 
 
-def pick(names: Sequence[str]) -> tuple[Figure, ...]:
+def pick(names: Sequence[str], data: Path | None = None) -> tuple[Figure, ...]:
     """Figures by key or number; none given means all.
+
+    All includes the authors' stored results, if they are in the directory of raw data.
 
     Raises:
         ArgumentError: for a name that no figure has.
@@ -138,7 +115,11 @@ def pick(names: Sequence[str]) -> tuple[Figure, ...]:
     by_name |= {key.removeprefix("figure"): figure for key, figure in by_name.items()}
     for name in names:
         checks.one_of("figure", name, tuple(by_name))
-    return tuple(dict.fromkeys(by_name[name] for name in names)) if names else FIGURES
+    if names:
+        return tuple(dict.fromkeys(by_name[name] for name in names))
+    if data is not None and (data / artifact.FILE).exists():
+        return (*FIGURES, artifact.artifact_figure(data / artifact.FILE))
+    return FIGURES
 
 
 def reproduce(
