@@ -101,4 +101,4 @@ def plain(document: Any) -> Any:
 
 def console(to_error: bool = False) -> Console:
     """Where tables and sentences go."""
-    return Console(highlight=False, markup=False, stderr=to_error)
+    return Console(highlight=False, markup=False, emoji=False, stderr=to_error)
