@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -53,26 +53,22 @@ def not_here(words: str) -> Problem:
 
 
 class Form:
-    """The fields of a form, or of an address, as they came; lines end as everywhere else."""
+    """The fields of a form, or of an address: of each name the last; lines end as everywhere."""
 
-    def __init__(self, fields: list[tuple[str, str]]) -> None:
-        self._fields = [(name, value.replace("\r\n", "\n")) for name, value in fields]
-        self._last = dict(self._fields)
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        self._fields = {name: value.replace("\r\n", "\n") for name, value in fields}
 
     def get(self, name: str, default: str = "") -> str:
         """A field without blanks around it."""
-        return self._last.get(name, default).strip()
+        return self._fields.get(name, default).strip()
 
     def raw(self, name: str) -> str:
         """A field as it is."""
-        return self._last.get(name, "")
+        return self._fields.get(name, "")
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._last
-
-    def items(self) -> list[tuple[str, str]]:
-        """All fields, in order."""
-        return list(self._fields)
+    def items(self) -> Iterable[tuple[str, str]]:
+        """All fields."""
+        return self._fields.items()
 
 
 @dataclass(kw_only=True)
@@ -228,7 +224,7 @@ def _endpoint(console: Console, handler: Handler) -> Callable[[Request], Awaitab
             form = await read_form(http)
             if not (same_origin(http) and session.accepts(form.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
-        query = Form(list(http.query_params.multi_items()))
+        query = Form(http.query_params.multi_items())
         request = PageRequest(console=console, http=http, session=session, form=form, query=query)
         return await run_in_threadpool(_answered, handler, request)
 
