@@ -59,6 +59,47 @@ def test_back_of_the_browser_leads_to_the_question_before_and_loses_no_answer(
         assert not visit.page.locator("input:checked").count()
 
 
+def test_a_tablet_that_people_share(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    """The next person starts fresh, and finds nothing of whoever was there before."""
+    survey, operator, people = begun(sqlite_pair, 3)
+    with visiting(browser, address_of(page_url, survey, more="&kiosk=yes")) as visit:
+        for invitation in people[:2]:
+            visit.wait_for(TITLE)
+            visit.click("I agree")
+            visit.page.get_by_label("invitation").fill(invitation)
+            visit.click("Next")
+            visit.wait_for("Have you ever")
+            visit.choose(LABELS[1])
+            visit.click("Next")
+            visit.click("Send")
+            visit.wait_for("Thank you")
+            visit.click("Next person")
+        visit.wait_for(TITLE)
+        kept = visit.page.evaluate(
+            "async () => JSON.stringify([{...sessionStorage}, {...localStorage}, location.href,"
+            " await indexedDB.databases()])"
+        )
+        assert not any(invitation in kept for invitation in people)
+        assert json.loads(kept)[3] == []
+        visit.page.go_back()
+        assert LABELS[1] not in visit.page.content()
+        visit.page.go_forward()
+        # Somebody walks away in the middle.
+        visit.page.clock.install()
+        visit.page.reload()
+        visit.wait_for(TITLE)
+        visit.click("I agree")
+        visit.page.get_by_label("invitation").fill(people[2])
+        visit.click("Next")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        visit.page.clock.fast_forward(121_000)
+        visit.wait_for(TITLE)
+        visit.click("I agree")
+        assert visit.page.get_by_label("invitation").input_value() == ""
+    assert operator.show()["collector"]["reports"] == 2
+
+
 @pytest.mark.slow
 def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
     browser: Any, page_url: str, sqlite_pair: Pair

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 
 from jrr import MRR
 from jrr.client.answer_links import answer_link
@@ -90,6 +91,7 @@ class Visit:
     requests: list[tuple[str, str, str]] = field(default_factory=list)  # method, address, body
     console: list[str] = field(default_factory=list)
     invitation: str = ""  # as it should be, for who mistypes it
+    address: str = ""  # as the letter has it
 
     def click(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
@@ -127,8 +129,8 @@ class Visit:
         return dict(json.loads(self.sent_bytes()))
 
     def report(self) -> dict[str, Any]:
-        """Of the only sensitive question."""
-        return dict(self.sent()["reports"]["answer"])
+        """Of the only sensitive question, as it left the device."""
+        return dict(json.loads(self.posted("/reports")[0])["reports"]["answer"])
 
     def posted(self, route: str) -> list[str]:
         return [body for _, address, body in self.requests if address.endswith(route) and body]
@@ -178,7 +180,7 @@ def visiting(
             context.add_init_script(FIXED_COIN.replace("COIN", coin))
         context.add_init_script(IMPATIENT)
         context.add_init_script(SHIFTS)
-        visit = Visit(None)
+        visit = Visit(None, address=address)
         visit.watch(context.new_page())
         visit.page.goto(address)
         yield visit
@@ -209,16 +211,26 @@ def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
     if invitation:
         asked = [[method, url.partition("#")[0], body] for method, url, body in visit.requests]
         assert invitation not in json.dumps(asked)
+    assert_forgotten(visit, invitation)
+
+
+def assert_forgotten(visit: Visit, invitation: str = "") -> None:
+    """After the end a device keeps that an answer was sent and what it cost, and nothing else."""
+    kept = visit.kept()
     stored = json.loads(kept)
     rows = dict(zip(*stored[0], strict=True))
     kinds = sorted(key.partition(":")[0] for key in rows)
-    secrets = 1 if invitation else 2  # of the device; of whoever answers without an invitation
-    assert kinds == ["report", *["secret"] * secrets, "spent", "works"]
+    assert kinds == ["report", "spent", "works"]
     (report,) = (json.loads(rows[key]) for key in rows if key.startswith("report:"))
-    # What is kept is what was sent, letter by letter, and whether it arrived.
-    assert report == {"body": visit.posted("/reports")[0], "sent": True}
+    assert report == {"sent": True}
     (spent,) = (json.loads(rows[key]) for key in rows if key.startswith("spent:"))
     assert set(spent) == {"survey", "person", "epsilon", "view"}
-    names, local, session, cookie, state, _, _, title, caches, workers = stored[1:]
-    assert (names, local, session, cookie, state) == (["jrr"], {}, {}, "", None)
+    names, local, session, cookie, state, _, href, title, caches, workers = stored[1:]
+    assert (names, local, cookie, state) == (["jrr"], {}, "", None)
     assert (title, caches, workers) == (visit.page.title(), [], 0)
+    # Neither the tab's memory nor its address has the invitation.
+    assert "#" not in href
+    assert set(parse_qs(session.pop("jrr-given"))) <= {"survey", "language", "sent"}
+    assert session == {}
+    assert not invitation or invitation not in kept
+    assert json.loads(visit.posted("/reports")[0])["pseudonym"] not in kept

@@ -196,13 +196,15 @@ export class JrrSurvey extends HTMLElement {
   #thanks({ body, before }) {
     this.#show(
       this.#text("thanks_title"),
-      paragraph(this.#text(thanksKey(this.#survey, body, before))),
-      element(
-        "details",
-        {},
-        element("summary", {}, this.#text("sent")),
-        element("pre", { id: "sent", tabindex: "0", dir: "ltr" }, body),
-      ),
+      paragraph(this.#text(body === null ? "thanks_before" : thanksKey(this.#survey, body, before))),
+      body === null // it was sent earlier: nothing of it is kept
+        ? ""
+        : element(
+            "details",
+            {},
+            element("summary", {}, this.#text("sent")),
+            element("pre", { id: "sent", tabindex: "0", dir: "ltr" }, body),
+          ),
     );
     this.#tell("answered", { hash: this.#survey.hash, before });
   }

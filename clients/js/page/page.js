@@ -6,7 +6,7 @@ import { Contributor } from "../src/contributor.js";
 import { JrrError } from "../src/errors.js";
 import { invitationSecret } from "../src/identity.js";
 import { Ledger } from "../src/ledger.js";
-import { IndexedDbStorage } from "../src/storage.js";
+import { IndexedDbStorage, MemoryStorage } from "../src/storage.js";
 import { acts, element, heading, paragraph } from "./elements.js";
 import { hosts, whomToAsk } from "./introduction.js";
 import {
@@ -22,13 +22,16 @@ const LIMIT = 5; // the page refuses to answer where more would be told
 const PATIENCE = 10; // seconds to wait for each server
 const FIRST_PATIENCE = 3; // before anything is shown
 const SLOW = 4000; // milliseconds after which somebody who waits is told so
+const IDLE = 120_000; // milliseconds without a touch after which a shared device begins anew
+const GIVEN = "jrr-given"; // where this tab keeps what the link said
 const TRYING = -1; // among the steps that the browser's "back" knows; 0 is the introduction
 const STOPPING = -2;
 
 const main = document.getElementById("main");
 const picker = document.getElementById("language");
 const about = document.getElementById("about");
-const given = new URLSearchParams(location.hash.slice(1)); // never sent to any server
+const given = takeGiven(); // never sent to any server
+const kiosk = given.has("kiosk"); // a device that several people use one after another
 let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
@@ -37,6 +40,34 @@ let survey;
 let walk; // through its questions
 let spent = { answers: 0, epsilon: 0 };
 let consented = false;
+
+/**
+ * What follows the # of the link. It goes from the address, so that no history of the browser has an
+ * invitation, into what this tab keeps for a reload.
+ */
+function takeGiven() {
+  try {
+    if (location.hash) sessionStorage.setItem(GIVEN, location.hash.slice(1));
+    return new URLSearchParams(sessionStorage.getItem(GIVEN) ?? "");
+  } catch {
+    return new URLSearchParams(location.hash.slice(1)); // openStorage says what is wrong
+  } finally {
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
+}
+
+/** Keep of the link only which survey it was, and whether somebody has answered it. */
+function dropGiven(sent) {
+  const { survey: link, language: tag } = Object.fromEntries(given);
+  const kept = { survey: link, ...(tag && { language: tag }), ...(kiosk && { kiosk: "yes" }), ...(sent && { sent }) };
+  sessionStorage.setItem(GIVEN, new URLSearchParams(kept));
+}
+
+/** On a device of several people: forget this one, and begin anew. */
+function nextPerson() {
+  dropGiven();
+  location.reload();
+}
 
 const text = (key, gaps) => say(language, key, gaps);
 const button = (key, act, first = false) =>
@@ -338,6 +369,12 @@ async function resume() {
 
 function thanks({ body, before }) {
   history.replaceState(null, "");
+  if (!kiosk) dropGiven("yes");
+  const next = kiosk ? acts(button("next_person", nextPerson, true)) : "";
+  if (body === null) {
+    show(() => thanks({ body, before }), text("thanks_title"), paragraph(text("thanks_before")), next);
+    return;
+  }
   const label = { role: "region", "aria-label": text("sent") };
   const raw = element("pre", { id: "sent", tabindex: "0", dir: "ltr", ...label }, body);
   show(
@@ -349,6 +386,7 @@ function thanks({ body, before }) {
     sentTable(body, survey, text, language),
     paragraph(text("survey_sent")),
     lacksCards(survey, body) ? paragraph(text("cardless")) : "",
+    next,
     element("details", {}, element("summary", {}, text("sent_bytes")), raw),
   );
 }
@@ -389,7 +427,7 @@ async function guarded(act) {
 /** A browser that keeps nothing could make two reports of one answer: refuse early. */
 async function openStorage() {
   try {
-    storage = new IndexedDbStorage();
+    storage = kiosk ? new MemoryStorage() : new IndexedDbStorage(); // of the next person's, nothing
     await storage.add("works", "yes");
     spent = await new Ledger(storage).spent();
   } catch {
@@ -424,6 +462,15 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
 window.addEventListener("hashchange", () => location.reload());
+if (kiosk) {
+  let idle;
+  const wait = () => {
+    clearTimeout(idle);
+    idle = setTimeout(() => ([waiting, sending].includes(screen) ? wait() : nextPerson()), IDLE);
+  };
+  for (const touch of ["pointerdown", "keydown"]) window.addEventListener(touch, wait);
+  wait();
+}
 
 loading();
 history.replaceState(null, ""); // a step from before a reload leads nowhere
@@ -434,6 +481,7 @@ await guarded(async () => {
   if (!given.has("survey") && !(await namedSurvey())) return start();
   const anybody = newPerson(FIRST_PATIENCE);
   survey = await anybody.survey();
+  if (given.has("sent")) return thanks({ body: null, before: true });
   // A link with a mistyped invitation is told at once, before anything is agreed to.
   const isFine = invitationIsFine(given.get("invitation"));
   if (given.has("invitation") && !isFine) return invitation(true);

@@ -5,7 +5,8 @@
 import { uploadOf } from "./answers.js";
 import { splitLink, surveyPath } from "./checks.js";
 import {
-  checkState, checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
+  checkState, checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept,
+  settingsOf,
 } from "./conversation.js";
 import { checkDealers, collectorStatus, fetchCards, peopleDealtTo, takeSeats } from "./dealing.js";
 import { canonicalJson } from "./documents.js";
@@ -97,6 +98,11 @@ export class Contributor {
     return personOf(await this.#secret(), this.#survey.hash);
   }
 
+  /** Under what name uploads are kept here: where anybody may answer, the secret is forgotten later. */
+  async #kept() {
+    return this.#own.invitation === null ? "anybody" : this.#person();
+  }
+
   /** The name at the collector: in all waves of a panel the same. */
   async #name() {
     const { panel, hash } = await this.survey();
@@ -104,12 +110,13 @@ export class Contributor {
   }
 
   async #device() {
-    return deviceOf(this.#own, this.#survey.hash, await this.#name());
+    return deviceOf(this.#own, this.#survey.hash, await this.#person());
   }
 
-  /** The upload that was made before on this device: `body` and whether it was `sent`; or null. */
+  /** The upload that was made before on this device: `body`, or that it was `sent`; or null. */
   async before() {
-    return this.#own.outbox.find((await this.survey()).hash, await this.#name());
+    const { hash } = await this.survey();
+    return this.#own.outbox.find(hash, await this.#kept());
   }
 
   /** Send what was kept and perhaps not received; null where there is nothing. */
@@ -132,12 +139,14 @@ export class Contributor {
     const entry = { survey: survey.hash, person, ...spent };
     await this.#own.ledger.enter(entry, (before) => this.#checkTotal(spent.epsilon, person, before));
     // Another tab may have been faster: there is only one upload of a person.
-    const kept = await this.#own.outbox.keep(survey.hash, name, canonicalJson(document, { fractions: true }));
-    return this.#send(kept.body);
+    const body = canonicalJson(document, { fractions: true });
+    const kept = await this.#own.outbox.keep(survey.hash, await this.#kept(), body);
+    return sendAgain(kept, (waiting) => this.#send(waiting));
   }
 
   async #send(body) {
     const address = `${this.#address()}/reports`;
-    return sendKept(this.#own, address, this.#survey.hash, await this.#name(), body);
+    const own = { kept: await this.#kept(), person: await this.#person(), body };
+    return sendKept(this.#own, address, this.#survey, own);
   }
 }

@@ -56,34 +56,39 @@ export function checkTotal({ totalLimit }, entries, epsilon, more) {
   }
 }
 
+const publicSecret = (salt) => `public:${salt}`;
+const deviceSecret = (hash, person) => `device:${hash}:${person}`;
+
 /** Whoever holds the invitation; where anybody may answer, this device, by a name for `salt`. */
 export async function holderOf({ invitation, outbox }, { invitations }, salt) {
   if (invitation !== null) return invitation;
   if (invitations) throw new ArgumentError("invitation", "invitation must be given");
-  return fromHex(await outbox.secret(`public:${salt}`, toHex(newSecret())), 20);
+  return fromHex(await outbox.secret(publicSecret(salt), toHex(newSecret())), 20);
 }
 
 /** Whose answer it is, by a name that nobody else knows: several people may share a device. */
 export const personOf = async (secret, hash) => (await pseudonym(secret, hash, "state")).slice(0, 32);
 
 /** A secret of a person on this device, so that nobody else can fetch its cards. */
-export async function deviceOf({ outbox }, hash, name) {
-  return fromHex(await outbox.secret(`device:${hash}:${name}`, toHex(newSecret(32))));
+export async function deviceOf({ outbox }, hash, person) {
+  return fromHex(await outbox.secret(deviceSecret(hash, person), toHex(newSecret(32))));
 }
+
 
 /** What was kept and perhaps not received goes to `send`; null where nothing was kept. */
 export async function sendAgain(kept, send) {
   if (kept === null) return null;
-  return kept.sent ? { body: kept.body, before: true } : send(kept.body);
+  return kept.sent ? { body: null, before: true } : send(kept.body);
 }
 
-/** Send what is kept until the collector has it; whether that had it before. */
-export async function sendKept({ net, outbox }, address, hash, name, body) {
+/** Send what is kept until the collector has it, then forget it; whether that had it before. */
+export async function sendKept({ net, outbox }, address, { hash, panel }, { kept, person, body }) {
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
   if (gaveUp(reply)) throw unreachable(reply);
   if (reply.status !== 200 && reply.status !== 201) {
     throw Object.assign(refused("the collector", reply), { posted: true }); // it has seen the report
   }
-  await outbox.markSent(hash, name, body);
+  const purposes = [deviceSecret(hash, person), publicSecret(panel ?? hash)];
+  await outbox.forget(hash, kept, person, purposes);
   return { body, before: reply.status === 200 };
 }

@@ -101,6 +101,7 @@ export interface Storage {
   /** Keeps the first value; resolves to what is kept. */
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  remove(key: string): Promise<void>;
   /** As `add`, unless `check`, given `list(prefix)`, throws; nobody else writes meanwhile. */
   addChecked(
     prefix: string,
@@ -144,7 +145,7 @@ export class Contributor {
   enrol(): Promise<void>;
   enrolled(): Promise<boolean>;
   spent(): Promise<{ answers: number; epsilon: number }>;
-  before(): Promise<{ body: string; sent: boolean } | null>;
+  before(): Promise<Kept | null>;
   resume(): Promise<Receipt | null>;
   /**
    * Of exactly the questions that are asked: question -> a label (open ones: in the first language),
@@ -154,11 +155,14 @@ export class Contributor {
   answer(answers: Answers): Promise<Receipt>;
 }
 
+/** An upload that waits, or that it was sent. */
+export type Kept = { sent: false; body: string } | { sent: true; body?: undefined };
+
 export class Outbox {
   constructor(storage: Storage);
-  find(survey: string, name: string): Promise<{ body: string; sent: boolean } | null>;
-  keep(survey: string, name: string, body: string): Promise<{ body: string; sent: boolean }>;
-  markSent(survey: string, name: string, body: string): Promise<void>;
+  find(survey: string, kept: string): Promise<Kept | null>;
+  keep(survey: string, kept: string, body: string): Promise<Kept>;
+  forget(survey: string, kept: string, person: string, purposes: string[]): Promise<void>;
   noteSeat(survey: string, person: string): Promise<void>;
   hasSeat(survey: string, person: string): Promise<boolean>;
   secret(purpose: string, fresh: string): Promise<string>;
@@ -184,6 +188,7 @@ export class MemoryStorage implements Storage {
   list(prefix: string): Promise<string[]>;
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  remove(key: string): Promise<void>;
   addChecked(
     prefix: string,
     key: string,
@@ -198,6 +203,7 @@ export class IndexedDbStorage implements Storage {
   list(prefix: string): Promise<string[]>;
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  remove(key: string): Promise<void>;
   addChecked(
     prefix: string,
     key: string,

@@ -1,5 +1,6 @@
-// Finished reports. A person's answer is perturbed once; from then on these bytes are sent and no
-// others, until the collector has them. They stay afterwards, so that nobody answers twice here.
+// Finished reports, and the secrets that made them possible. A person's answer is perturbed once; from
+// then on these bytes are sent and no others, until the collector has them. Then everything is
+// forgotten but a mark that it was sent, so that nobody answers twice here.
 
 export class Outbox {
   #storage;
@@ -8,21 +9,23 @@ export class Outbox {
     this.#storage = storage;
   }
 
-  /** What is kept for this person: `body` and whether it was `sent`; or null. */
-  async find(survey, name) {
-    const text = await this.#storage.get(`report:${survey}:${name}`);
+  /** What is kept under a name: `body` and whether it was `sent` (then without body); or null. */
+  async find(survey, kept) {
+    const text = await this.#storage.get(`report:${survey}:${kept}`);
     return text === undefined ? null : JSON.parse(text);
   }
 
-  /** Keep a report unless one is kept; what is kept now. */
-  async keep(survey, name, body) {
+  /** Keep a report unless one is kept, or was sent; what is kept now. */
+  async keep(survey, kept, body) {
     const entry = JSON.stringify({ body, sent: false });
-    return JSON.parse(await this.#storage.add(`report:${survey}:${name}`, entry));
+    return JSON.parse(await this.#storage.add(`report:${survey}:${kept}`, entry));
   }
 
-  /** The collector has it. */
-  async markSent(survey, name, body) {
-    await this.#storage.put(`report:${survey}:${name}`, JSON.stringify({ body, sent: true }));
+  /** The collector has it: forget the report, this person's place and the secrets. */
+  async forget(survey, kept, person, purposes) {
+    await this.#storage.put(`report:${survey}:${kept}`, JSON.stringify({ sent: true }));
+    await this.#storage.remove(`seat:${survey}:${person}`);
+    for (const purpose of purposes) await this.#storage.remove(`secret:${purpose}`);
   }
 
   /** Somebody has a place in the next deal. */

@@ -1,10 +1,11 @@
 // Where a device keeps what must not be made twice: its secrets and finished reports.
 //
-// A storage has five acts, all asynchronous, on texts:
+// A storage has six acts, all asynchronous, on texts:
 //   get(key)         what is kept, or undefined
 //   list(prefix)     every value whose key begins so
 //   add(key, value)  keep it unless something is kept; resolves to what is kept now
 //   put(key, value)  keep it, whatever was there
+//   remove(key)      keep nothing there
 //   addChecked(prefix, key, value, check)
 //                    as add, unless check(list(prefix)) throws; nobody else writes meanwhile
 
@@ -23,6 +24,10 @@ export class MemoryStorage {
 
   async put(key, value) {
     this.#kept.set(key, value);
+  }
+
+  async remove(key) {
+    this.#kept.delete(key);
   }
 
   async list(prefix) {
@@ -87,6 +92,10 @@ export class IndexedDbStorage {
 
   put(key, value) {
     return this.#act("readwrite", (store) => finished(store.put(value, key)));
+  }
+
+  remove(key) {
+    return this.#act("readwrite", (store) => finished(store.delete(key)));
   }
 
   list(prefix) {

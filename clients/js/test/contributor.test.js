@@ -127,7 +127,7 @@ test("a report is made once: the same bytes are sent until they are received", a
   assert.ok(sent().length >= 3);
   assert.equal(new Set(sent()).size, 1);
   const times = sent().length;
-  assert.deepEqual(await answer(person({ storage }), 0), { body: receipt.body, before: true });
+  assert.deepEqual(await answer(person({ storage }), 0), { body: null, before: true });
   assert.equal(sent().length, times); // it is there: nothing is sent again
 });
 
@@ -171,7 +171,8 @@ test("open answers are exactly those that are asked", async () => {
   assert.deepEqual(sent(), []);
 });
 
-test("storage holds the report and secrets, and nothing of the answer", async () => {
+/** A storage that can be looked into. */
+function openStorage() {
   const kept = new Map();
   const add = async (key, value) => kept.get(key) ?? (kept.set(key, value), value);
   const storage = {
@@ -180,18 +181,37 @@ test("storage holds the report and secrets, and nothing of the answer", async ()
     add,
     addChecked: async (prefix, key, value) => add(key, value),
     put: async (key, value) => void kept.set(key, value),
+    remove: async (key) => void kept.delete(key),
   };
-  const { person, calls } = world("mrr");
+  return { kept, storage };
+}
+
+test("storage holds the report and secrets until it is received, and nothing of the answer", async () => {
   const made = [];
   for (const value of [0, 1]) {
-    kept.clear();
-    calls.length = 0;
+    const { kept, storage } = openStorage();
+    const { person, calls } = world("mrr", ({ route }) => (route === "/reports" ? [503, {}] : null));
     // Words that make the same coin of either answer: whatever differs would be the answer itself.
-    const receipt = await answer(person({ storage, words: () => [value === 1 ? TRUTH : 0n] }), value);
-    const shown = JSON.stringify([[...kept], calls]).replaceAll(/[0-9a-f]{64}/gu, "name");
-    made.push([receipt.body, shown]);
+    const words = () => [value === 1 ? TRUTH : 0n];
+    await assert.rejects(answer(person({ storage, words, patience: 0 }), value), { name: "UnreachableError" });
+    assert.deepEqual([...kept.keys()].map((key) => key.split(":")[0]).sort(), ["report", "secret", "spent"]);
+    made.push(JSON.stringify([[...kept], calls]).replaceAll(/[0-9a-f]{64}/gu, "name"));
   }
   assert.deepEqual(made[0], made[1]);
+});
+
+test("after the collector has it, a device keeps what it cost and that it was sent", async () => {
+  for (const [name, kinds] of [["mrr", ["report", "spent"]], ["rr", ["report", "spent"]]]) {
+    const { kept, storage } = openStorage();
+    const { person, sent } = world(name);
+    await answer(person({ storage }), 1);
+    assert.deepEqual([...kept.keys()].map((key) => key.split(":")[0]).sort(), kinds);
+    assert.equal(kept.get([...kept.keys()].find((key) => key.startsWith("report:"))), '{"sent":true}');
+    const { pseudonym } = JSON.parse(sent()[0]);
+    assert.ok(!JSON.stringify([...kept]).includes(pseudonym.slice(0, 16)), "the name at the collector");
+    assert.deepEqual(await answer(person({ storage }), 0), { body: null, before: true });
+    assert.equal(sent().length, 1);
+  }
 });
 
 test("encodings: their reports and cards as they are sent", async () => {

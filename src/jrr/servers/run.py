@@ -32,7 +32,7 @@ CONSOLE = "jrr.console.app"
 log = logging.getLogger("jrr.servers")
 DOORS = 128
 MOST_CONNECTIONS = 4_000
-SPARE_FILES = 100  # for databases, logs and keys
+SPARE_FILES = 100 + DOORS  # for databases, logs and keys, and the listening sockets
 
 
 def serve(
