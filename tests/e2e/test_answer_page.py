@@ -109,9 +109,7 @@ def closing_the_tab(visit: Visit, label: str) -> None:
     first = visit.page
     visit.watch(first.context.new_page())
     first.close()
-    visit.page.goto(
-        visit.address
-    )  # as the letter says: no history has it
+    visit.page.goto(visit.address)  # as the letter says: no history has it
     visit.wait_for("Thank you")
     assert set(visit.posted("/reports")) == {visit.sent_bytes()} == set(lost)
 
