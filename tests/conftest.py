@@ -6,6 +6,7 @@ and other processes, deals by committee, decides on large samples or enumerates 
 """
 
 import re
+import signal
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -20,6 +21,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("jrr", settings.get_profile("explore"), derandomize=True, database=None)
 settings.load_profile("jrr")
+
+# In the background a shell ignores Ctrl-C, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @cache
