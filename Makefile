@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
+.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
@@ -98,9 +98,18 @@ lock: $(UV) ## choose the newest versions that fit pyproject.toml, write require
 	$(UV) lock --quiet --python $(BIN)/python
 	$(UV) export --quiet --frozen --all-extras --no-extra spark --all-groups --no-emit-project --no-header \
 		--output-file requirements.lock
+	$(UV) export --quiet --frozen --extra cli --extra console --extra serve --no-default-groups --no-emit-project \
+		--no-header --no-annotate --output-file requirements-serve.lock
 	$(UV) export --quiet --frozen --extra spark --no-default-groups --no-emit-project --no-header \
 		--output-file requirements-spark.lock
 	rm -f uv.lock
+
+sbom: $(UV) ## list what a server is made of (CycloneDX) in build/sbom.json, and look for known weaknesses of it
+	@mkdir -p build
+	$(UV) tool run --quiet --from cyclonedx-bom cyclonedx-py requirements requirements-serve.lock -o build/sbom.json
+	@echo "build/sbom.json"
+	@$(UV) tool run --quiet pip-audit -r requirements-serve.lock --disable-pip --require-hashes || \
+		echo "weaknesses were found, or their database could not be reached: see above"
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf .venv uv.lock build dist jrr-demo jrr-reproduction .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
