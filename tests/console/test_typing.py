@@ -17,6 +17,7 @@ def page(browser: Any) -> Iterator[Any]:
     context.close()
 
 
+@pytest.mark.slow
 def test_the_preview_takes_no_keystrokes_and_all_are_kept(servers: Servers, page: Any) -> None:
     researcher = Researcher(page, servers)
     researcher.sign_in()

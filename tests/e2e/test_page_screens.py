@@ -54,6 +54,7 @@ def inspect(visit: Visit, name: str, axe_script: str) -> None:
                 visit.photograph(f"{name}-{look}-rtl")
 
 
+@pytest.mark.slow  # axe-core looks at screens of a survey in test_page_surveys.py too
 def test_every_screen_of_an_answer(
     browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str
 ) -> None:
