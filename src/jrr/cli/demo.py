@@ -92,7 +92,7 @@ def demo(
                 from jrr.research.demonstration import over_http
             except ModuleNotFoundError as error:
                 raise MissingExtraError(
-                    f"the demonstration needs {error.name}: pip install 'jrr[demo]', or --in-process"
+                    f"jrr demo needs {error.name}: pip install 'jrr[demo]', or give --in-process"
                 ) from None
             result = over_http(
                 result, committee=committee, dealers=dealers, postgres=postgres, progress=step

@@ -354,14 +354,11 @@ def test_a_party_whose_certificate_is_not_named_refuses_the_survey(
         operator.install()
 
 
-def test_what_a_committee_cannot_deal_is_refused_when_it_is_installed(
-    committee: Committee,
-) -> None:
+def test_what_a_committee_cannot_deal_is_refused_when_it_is_created(committee: Committee) -> None:
     from jrr.mechanisms import OUE
 
-    survey = committee.survey(OUE(5, 1.0, coupling="joint", n=10))
     with pytest.raises(JrrError, match="JRR, DRR or OLH"):
-        committee.operator(survey).install()
+        committee.survey(OUE(5, 1.0, coupling="joint", n=10))
 
 
 @pytest.mark.parametrize(
