@@ -98,7 +98,6 @@ def caddy(server: Running, port: int, folder: Path) -> list[str]:
             f"https://127.0.0.1:{port} {{\n\ttls {folder}/proxy.pem {folder}/proxy.key",
         ),
         ("{\n\tlog default", "{\n\tadmin off\n\tauto_https disable_redirects\n\tlog default"),
-        ("\tservers {", "\tservers {\n\t\tprotocols h1 h2"),  # of its port only TCP is free
     ):
         assert site.count(old) == 1, old
         site = site.replace(old, new)

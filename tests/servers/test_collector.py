@@ -75,9 +75,7 @@ def test_a_survey_from_its_document_to_its_results(app: FastAPI) -> None:
     assert closed == {"state": "closed", "reports": 10, "discarded": 0, "settled": True}
     status, found = ask(app, "GET", f"{admin}/estimates")
     assert {name: one["cardless"] for name, one in found.items()} == {"q0": 10, "q1": 5}
-    status, header = ask(app, "GET", f"{admin}/export?format=csv.json")
-    assert (header["rows"], set(header["headers"])) == (10, {"q0", "q1"})
-    assert header["survey"] == json.loads(survey.to_bytes())
+    assert ask(app, "GET", f"{admin}/export?format=csv.json")[0] == 422
 
 
 @pytest.mark.parametrize("kind", KINDS)

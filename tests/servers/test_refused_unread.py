@@ -117,7 +117,7 @@ def test_however_a_stream_is_cut_each_request_has_one_reply() -> None:
     finally:
         over.set()
         thread.join()
-    assert set(statuses) == {200, 503}
+    assert set(statuses) <= {200, 503}
     assert statuses.count(503) == door.refused
     assert all(body.startswith(LINE) for body in app.bodies)
 
