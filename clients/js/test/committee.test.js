@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Contributor, MemoryStorage, checkMechanism, forPeople, hashOf, readSurvey } from "../src/index.js";
-import { openBox } from "../src/chacha.js";
 import { belongs, openCard } from "../src/committee.js";
 import { fromHex, toHex } from "../src/documents.js";
 import { cardKey } from "../src/hpke.js";
@@ -11,41 +10,8 @@ import { golden } from "./golden.js";
 const { spoiled, ...dealt } = golden("committee_cards");
 const { invitation } = golden("contributors");
 const bytes = (text) => new TextEncoder().encode(text);
-const hex = (text) => fromHex(text.replaceAll(/\s/gu, ""), text.replaceAll(/\s/gu, "").length / 2);
 const repliesTo = ({ record, n }, { envelopes }) =>
   envelopes.map((envelope) => structuredClone({ n, record, envelope }));
-
-test("ChaCha20-Poly1305 opens the box of RFC 8439, section 2.8.2, and no other", () => {
-  const key = hex("808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");
-  const nonce = hex("070000004041424344454647");
-  const along = hex("50515253c0c1c2c3c4c5c6c7");
-  const box = hex(`d31a8d34648e60db7b86afbc53ef7ec2 a4aded51296e08fea9e2b5a736ee62d6
-    3dbea45e8ca9671282fafb69da92728b 1a71de0a9e060b2905d6a5b67ecd3b36
-    92ddbd7f2d778b8c9803aee328091b58 fab324e4fad675945585808b4831d7bc
-    3ff4def08e4b7a9de576d26586cec64b 6116 1ae10b594f09e26a7e902ecbd0600691`);
-  const message = new TextDecoder().decode(openBox(key, nonce, box, along));
-  assert.equal(message, "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it.");
-  assert.equal(openBox(key, nonce, box), null);
-  for (const at of [0, 60, box.length - 1]) {
-    const changed = Uint8Array.from(box);
-    changed[at] ^= 1;
-    assert.equal(openBox(key, nonce, changed, along), null);
-  }
-  assert.equal(openBox(key, nonce, box.subarray(0, 15), along), null);
-});
-
-for (const [name, entry] of Object.entries(dealt)) {
-  test(`cards of a committee as Python sealed them: ${name}`, async () => {
-    const survey = await readSurvey(bytes(entry.document));
-    assert.ok(survey.dealing.together && survey.dealing.enrols);
-    const mechanism = checkMechanism(forPeople(survey, survey.sensitive[0], entry.n));
-    for (const slot of entry.slots) {
-      const key = await cardKey(fromHex(slot.device), survey.hash);
-      assert.equal(toHex(key.open), slot.key);
-      assert.equal(await openCard(survey, mechanism, key, repliesTo(entry, slot)), slot.card);
-    }
-  });
-}
 
 test("whatever a party changes is noticed", async () => {
   const entry = dealt.jrr;

@@ -268,4 +268,4 @@ def read_excess(data: bytes) -> list[int]:
 
 
 def _suite() -> Suite:
-    return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
+    return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
