@@ -19,10 +19,17 @@ from tests.e2e.test_processes import alone, installed
 DIGEST = 64 * "0"
 
 
+ALERTS = Path(__file__).parents[2] / "deploy" / "alerts.yml"
+
+
+def told(port: int) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as reply:
+        return str(reply.read().decode())
+
+
 def figures(port: int) -> dict[str, float]:
     """Name and labels -> value."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as reply:
-        lines = reply.read().decode().splitlines()
+    lines = told(port).splitlines()
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#"))
@@ -54,6 +61,12 @@ def test_figures_and_log_lines_tell_of_nobody(tmp_path: Path) -> None:
         assert later["jrr_batch_jobs_count"] >= 0
         assert {"jrr_jobs_waiting", "jrr_jobs_room", "jrr_connections"} <= set(later)
         assert "process_resident_memory_bytes" in later
+        named = set(re.findall(r"jrr_\w+", ALERTS.read_text()))  # what rules look at
+        assert len(named) == 3
+        described = set(re.findall(r"^# TYPE (\w+)", told(port), re.MULTILINE))
+        assert {name.removesuffix("_total") for name in named} <= {
+            name.removesuffix("_total") for name in described
+        }
         for name in later:
             assert survey.hash[:8] not in name
             assert not re.search(r"127\.0\.0\.1|[0-9a-f]{16}", name)

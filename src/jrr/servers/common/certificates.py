@@ -32,6 +32,15 @@ def check_pair(names: str, certificate: str | Path, key: str | Path) -> None:
         ) from None
 
 
+def certificate_end(path: str | Path) -> float:
+    """When a certificate ends, in seconds since 1970; 0 where it cannot be read."""
+    try:
+        certificate = x509.load_pem_x509_certificate(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return 0.0
+    return certificate.not_valid_after_utc.timestamp()
+
+
 def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, Path]:
     """Write STEM.pem (public) and STEM.key (secret)."""
     if not Path(stem).name or Path(stem).is_dir():

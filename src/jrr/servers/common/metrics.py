@@ -6,7 +6,9 @@ setting says otherwise; addresses, names and surveys are in no figure.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIServer
 
@@ -22,6 +24,7 @@ from prometheus_client.metrics_core import Metric
 
 from jrr.errors import ArgumentError
 from jrr.servers.common.batch import Writer
+from jrr.servers.common.certificates import certificate_end
 from jrr.servers.common.connections import Door
 
 STEP = 10  # in which counts are told
@@ -48,7 +51,7 @@ def _coarse(metric: Metric, step: float) -> Metric:
 class Metrics:
     """What is counted in one server."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, certificates: Sequence[str] = ()) -> None:
         self._exact = CollectorRegistry()
         exact = self._exact
         self._refusals = Counter(
@@ -75,6 +78,14 @@ class Metrics:
             times.observe(seconds)
 
         writer.batches.append(told)
+        ends = Gauge(
+            "jrr_certificate_end_seconds",
+            "When a certificate of this server ends, since 1970; 0: it cannot be read.",
+            ["file"],
+            registry=exact,
+        )
+        for path in certificates:
+            ends.labels(Path(path).name).set_function(partial(certificate_end, path))
         self._process = CollectorRegistry()
         ProcessCollector(registry=self._process)
 

@@ -121,7 +121,8 @@ def _metrics(settings: Settings, writer: Writer) -> Any:
         return None
     from jrr.servers.common.metrics import Metrics
 
-    return Metrics(writer)
+    shown = (settings.tls_certificate, settings.link_certificate)
+    return Metrics(writer, [path for path in shown if path])
 
 
 class Readiness:
