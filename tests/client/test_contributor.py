@@ -56,12 +56,13 @@ def test_who_enrols_is_dealt_a_card_and_keeps_it(tmp_path: Path) -> None:
     assert not me.has_cards
     assert me.fetch_cards()
     assert me.has_cards
-    home.silent.add(DEALERS[0])  # nobody needs the dealer any more
-    assert me.answer("yes").carded
-    assert not people[1].fetch_cards()
-    assert not people[1].answer("no").carded
     kept = next(path for path in (tmp_path / "state").iterdir() if path.suffix == ".cards")
     assert kept.stat().st_mode & 0o077 == 0
+    home.silent.add(DEALERS[0])  # nobody needs the dealer any more
+    assert me.answer("yes").carded
+    assert not me.has_cards  # whoever has the report too would know more than it tells
+    assert not people[1].fetch_cards()
+    assert not people[1].answer("no").carded
     kept.write_text("{}")
     again = person(home, new_invitations(1)[0], tmp_path / "state")
     assert not again.has_cards

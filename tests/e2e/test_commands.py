@@ -501,7 +501,7 @@ def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
         assert done.returncode == 0, (done.stdout, done.stderr)
         assert "Received (answered with cards)" in done.stdout
         assert "collector: open, 100 invited, 1 person answered" in done.stdout
-        assert len(list((tmp_path / "state" / "jrr").glob("*.upload"))) == 1
+        assert len(list((tmp_path / "state" / "jrr").glob("*.sent"))) == 1
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)

@@ -61,6 +61,7 @@ class Run:
     cards: list[str]
     reports: list[str]
     answers: list[str]
+    devices: list[bytes]  # secrets, as they were before they were forgotten
 
 
 def copy_in_use(source: Path, target: Path, *without: str) -> None:
@@ -84,7 +85,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         databases = {role: make() for role in databases}
     seen = {role: Recorder() for role in folders}
     answers = [LABELS[17 * at % K] for at in range(PEOPLE)]
-    reports = []
+    devices: list[bytes] = []
     with ExitStack() as stack:
         servers = {
             role: stack.enter_context(running(role, folders[role], databases[role]))
@@ -105,13 +106,14 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         for at, (invitation, answer) in enumerate(zip(invitations, answers, strict=True)):
             state = folder / "states" / str(at)
             person = Contributor(survey.link, invitation, limit=100.0, state=state)
+            devices.append(person._device.own_secret())  # forgotten when the answer is received
             assert person.answer({"answer": answer}).carded
         given = re.findall(rb'"card":"([0-9a-f]{64})"', bytes(seen["dealer"].received))
         cards = [card.decode() for card in given]
         assert len(set(cards)) == PEOPLE
-        for number in range(PEOPLE):
-            (path,) = (folder / "states" / str(number)).glob("*.upload")
-            reports.append(_field(path.read_bytes(), b'"report":"'))
+        sent = re.findall(rb'"report":"([0-9a-f]{64})"', bytes(seen["collector"].sent))
+        reports = [report.decode() for report in sent]
+        assert len(reports) == PEOPLE
         files = dict(folders)
         if request.param == "postgresql":
             for role, database in databases.items():
@@ -130,7 +132,8 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         for file in path.rglob("*.db*"):
             file.write_bytes(_without(file.read_bytes(), document))
     traffic = {role: _without(seen[role].all, document) for role in seen}
-    return Run(survey, invitations, traffic, files, folder / "states", cards, reports, answers)
+    states = folder / "states"
+    return Run(survey, invitations, traffic, files, states, cards, reports, answers, devices)
 
 
 def _without(data: bytes, document: bytes) -> bytes:
@@ -139,10 +142,6 @@ def _without(data: bytes, document: bytes) -> bytes:
     for start in range(0, len(document), step):
         data = data.replace(document[start : start + step], b"\0\0")
     return data
-
-
-def _field(data: bytes, before: bytes) -> str:
-    return data.partition(before)[2].partition(b'"')[0].decode()
 
 
 def _dump(database: str) -> bytes:
@@ -165,7 +164,6 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
     name, dealing = run.survey.hash, run.survey.dealing.roles[0]
     dealer = [pseudonym(secret, name, dealing) for secret in secrets]
     collector = [pseudonym(secret, run.survey.collector_salt, COLLECTOR) for secret in secrets]
-    devices = [bytes.fromhex(path.read_text()) for path in run.states.rglob("*.device")]
 
     def both(items: Sequence[bytes]) -> list[bytes]:
         return [*items, *(item.hex().encode() for item in items)]
@@ -175,8 +173,8 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
         "reports": both([bytes.fromhex(report) for report in run.reports]),
         "dealer pseudonyms": both(dealer) + both([hashed(entry) for entry in dealer]),
         "collector pseudonyms": both(collector) + both([hashed(entry) for entry in collector]),
-        "device secrets": both(devices),
-        "devices": both([device_name(secret, name, dealing) for secret in devices]),
+        "device secrets": both(run.devices),
+        "devices": both([device_name(secret, name, dealing) for secret in run.devices]),
         "invitations": both(secrets) + [text.encode() for text in run.invitations],
         "answers": [answer.encode() for answer in run.answers],
         "truths": [  # as a report would say them; as bytes any empty page has most of them
@@ -235,18 +233,16 @@ def check_names(recorded: Run) -> None:
 
 
 def check_states(recorded: Run) -> None:
-    """A contributor keeps the report that was sent and what it cost, and nothing else."""
+    """A contributor keeps that a report was sent and what it cost, and nothing else."""
     found = patterns(recorded)
-    for what in ("cards", "answers", "truths", "invitations", "dealer pseudonyms"):
+    for what in ("cards", "reports", "answers", "truths", "invitations", "dealer pseudonyms"):
         for needle in found[what]:
             assert holders(recorded.states, needle) == [], what
     for state in recorded.states.iterdir():
         assert stat.S_IMODE(state.stat().st_mode) == 0o700
         for path in state.iterdir():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-            assert path.suffix in (".upload", ".device") or path.name == "ledger.sqlite"
-        (path,) = state.glob("*.upload")
-        assert path.read_bytes() in recorded.traffic["collector"]
+            assert path.suffix == ".sent" or path.name == "ledger.sqlite"
 
 
 def check_files(recorded: Run) -> None:

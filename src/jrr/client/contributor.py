@@ -38,8 +38,9 @@ class Contributor:
     Checks that the survey is the one that the link names and costs no more than the limits, gets
     cards from dealers that serve the same survey (or answers without where none are to be had
     within the patience), perturbs every answer to a sensitive question, keeps the perturbed answers
-    in the directory `state`, and sends them until the collector has committed them. True answers to
-    sensitive questions are neither stored, logged nor sent.
+    in the directory `state`, and sends them until the collector has committed them; then a mark is
+    left of them and nothing else. True answers to sensitive questions are neither stored, logged
+    nor sent.
 
     Limits hold for everything that was answered before, in this and in other surveys, which a
     ledger on this device adds up (jrr.survey.spending).
@@ -206,16 +207,34 @@ class Contributor:
             device=self._device.own_secret(),
             hands=read_cards(self._device.file("cards"), self.survey) if self.has_cards else None,
         )
-        return self._drive(conversation, self._save)
+        return self._forgotten(self._drive(conversation, self._save))
 
     def resume(self) -> Receipt | None:
-        """Send answers that were saved and perhaps not received; None where there are none."""
+        """Send answers that were saved and perhaps not received; None where there are none.
+
+        Of answers that were received nothing is left but that they were: they are not sent again.
+        """
+        if self._device.mark.exists():
+            return self._forgotten(self._received())
         path = self._device.file("upload")
         if not path.exists():
             return None
         body = path.read_bytes()
         self._enter(body, lambda before, answered: None)  # where the ledger is another than it was
-        return self._drive(protocol.send(self.survey, body, self._limits.patience))
+        return self._forgotten(self._drive(protocol.send(self.survey, body, self._limits.patience)))
+
+    def _received(self) -> Receipt:
+        """What the mark says of answers that were received before."""
+        try:
+            carded = bool(json.loads(self._device.mark.read_text("utf-8"))["carded"])
+        except (ValueError, KeyError, TypeError):
+            raise DamagedError(f"{self._device.mark} must be a mark that jrr wrote") from None
+        return Receipt(self.survey.hash, carded, before=True)
+
+    def _forgotten(self, receipt: Receipt) -> Receipt:
+        """Forget what the collector has; the receipt."""
+        self._device.forget(json.dumps({"carded": receipt.carded}))
+        return receipt
 
     def _by_question(self, answers: Answers | str | float) -> Answers:
         if isinstance(answers, Mapping):
