@@ -66,12 +66,12 @@ def test_a_researcher_behind_a_proxy(browser: Any, behind: tuple[str, Servers]) 
 
     # Counts arrive by themselves.
     survey = servers.survey(dealing=Nobody(), mechanism="rr")
-    invitations = servers.begin(survey, 4)
+    invitations = servers.begin(survey, 12)
     page.goto(f"{public}/console/surveys/{survey.hash}")
     live = page.locator("[data-live=answered]")
     live.filter(has_text="0").wait_for()
-    answer_work(survey, invitations[:2])
-    live.filter(has_text="2").wait_for()
+    answer_work(survey, invitations[:10])
+    live.filter(has_text="10").wait_for()
 
     # A list of people may be larger than an answer; a stranger's answer may not.
     many = {"names": "x" * (3 << 20)}

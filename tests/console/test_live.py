@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from jrr.console.counts import Counts
+from jrr.console.live import Live, _Topic
 from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
 from jrr.dealing.kinds import Nobody
-from jrr.protocol.states import OPEN
+from jrr.protocol.states import CLOSED, OPEN, State
 from tests.console import Servers, Visitor, answer_work
 
 
@@ -47,15 +48,15 @@ def listening(visitor: Visitor, path: str) -> Iterator[Events]:
 
 
 @pytest.mark.slow
-def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visitor) -> None:
+def test_every_open_page_hears_of_every_tenth_answer(servers: Servers, visitor: Visitor) -> None:
     survey = servers.survey(dealing=Nobody(), mechanism="rr")
-    invitations = servers.begin(survey, 4)
+    invitations = servers.begin(survey, 12)
     path = f"/surveys/{survey.hash}"
     with ExitStack() as stack:
         pages = [stack.enter_context(listening(visitor, path)) for _ in range(3)]
         assert [page.next()["answered"] for page in pages] == ["0", "0", "0"]
-        answer_work(survey, invitations[:2])
-        told = [page.until("2") for page in pages]
+        answer_work(survey, invitations[:10])
+        told = [page.until("10") for page in pages]
         assert told[0] == told[1] == told[2]
         assert told[0]["state"] == "open"
         visitor.post("/sign-out")
@@ -63,6 +64,30 @@ def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visito
         while line.startswith((b"data", b":", b"\n")):
             line = pages[0]._reply.readline()
         assert line == b"event: over\n"  # whoever has signed out hears nothing more
+
+
+def test_pages_do_not_hear_of_every_single_answer() -> None:
+    nothing: Any = None
+
+    class NoSnapshots:
+        latest = staticmethod(lambda *_: None)
+
+    class Asked:
+        hash, capacity, dealing = "a", 100, Nobody()
+
+    snapshots: Any = NoSnapshots()
+    live, asked = Live(nothing, snapshots), Asked()
+    topic = _Topic(asked, ("a", ()))  # type: ignore[arg-type]
+
+    def heard(answered: int, state: State = OPEN, *, now: bool = False) -> str:
+        live._say(topic, Counts(state=state, answered=answered), now=now)
+        return str(json.loads(topic.words)["answered"])
+
+    told = [heard(count) for count in (0, 1, 9, 10, 11, 19, 20)]
+    assert told == ["0", "0", "0", "10", "10", "10", "20"]
+    assert heard(27, now=True) == "27"  # for whoever opens a page
+    assert [heard(28), heard(29)] == ["27", "27"]
+    assert heard(29, CLOSED) == "29"  # the end is told, and all of it
 
 
 def test_one_snapshot_serves_everybody_and_taking_them_rests(

@@ -1,4 +1,8 @@
-"""Counts that follow what happens, by server-sent events: counted once for pages that are alike."""
+"""Counts that follow what happens, by server-sent events: counted once for pages that are alike.
+
+While answers come, pages hear of every tenth: a figure that moves by one tells when somebody
+answered. Whoever opens a page sees how many there are then.
+"""
 
 import asyncio
 import contextlib
@@ -18,9 +22,11 @@ from jrr.console.sessions import Session
 from jrr.console.snapshots import Key, Snapshots, facts_of, snapshot_key, snapshots_of
 from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import JrrError
+from jrr.protocol.states import OPEN, State
 from jrr.servers.common.problems import Problem
 from jrr.survey.survey import Survey
 
+STEP = 10  # answers after which pages hear of them
 EVERY = 2.0  # seconds between two counts
 LONGEST = 10 * 60.0  # seconds of one reply; browsers ask again
 _NUMBERS = itertools.count()
@@ -33,6 +39,7 @@ class _Topic:
     key: Key
     sessions: dict[int, Session] = field(default_factory=dict)  # of pages that listen
     words: str = ""
+    step: tuple[State, int] | None = None  # state and tens of answers that were said last
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
 
@@ -57,7 +64,7 @@ class Live:
         ends, said = loop.time() + LONGEST, ""
         try:
             yield b"retry: 3000\n\n"
-            await self._count(topic)  # what was counted last may be older than the page
+            await self._count(topic, now=True)  # what was said last may be older than the page
             while loop.time() < ends:
                 if self._console.sessions.find(name, is_act=False) is not session:
                     yield b"event: over\ndata: {}\n\n"
@@ -85,11 +92,16 @@ class Live:
             topic.task = None
             self._topics.pop(topic.key, None)
 
-    async def _count(self, topic: _Topic) -> None:
+    async def _count(self, topic: _Topic, *, now: bool = False) -> None:
         counts = await run_in_threadpool(read, self._console, counts_of, topic.survey)
-        self._say(topic, counts)
+        self._say(topic, counts, now=now)
 
-    def _say(self, topic: _Topic, counts: Counts) -> None:
+    def _say(self, topic: _Topic, counts: Counts, *, now: bool = False) -> None:
+        """Tell pages what there is, unless it is too little to tell; now: in any case."""
+        step = (counts.state, counts.answered // STEP)
+        if step == topic.step and counts.state == OPEN and not now:
+            return
+        topic.step = step
         latest = self._snapshots.latest(topic.survey, next(iter(topic.sessions.values()), None))
         words = json.dumps(facts_of(topic.survey, counts, latest))
         if words != topic.words:
