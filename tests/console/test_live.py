@@ -1,9 +1,11 @@
 """Counts that follow by themselves: one count for all pages that are open."""
 
+import asyncio
 import http.client
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ import pytest
 
 from jrr.console.counts import Counts
 from jrr.console.live import Live, _Topic
+from jrr.console.sessions import Sessions
 from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
 from jrr.dealing.kinds import Nobody
 from jrr.protocol.states import CLOSED, OPEN, State
@@ -125,3 +128,56 @@ def test_one_snapshot_serves_everybody_and_taking_them_rests(
     assert snapshots.take(survey).number == 2  # nothing has come
     assert taken == [0.0, 1.0 + SHARE]
     assert PAUSE < SHARE
+
+
+def test_what_a_dealer_told_one_operator_no_other_page_hears(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both listen; then one types a dealer's token into another page of hers."""
+    dealer = "https://dealer.example"
+    survey: Any = SimpleNamespace(
+        hash="a", capacity=10, dealing=SimpleNamespace(addresses=(dealer,))
+    )
+    answered = [0]
+
+    class Told(Snapshots):
+        def _taken(self, _: Any, session: Any) -> Snapshot:
+            dealt = None if session is None else 7
+            people: Any = SimpleNamespace(invited=None, lost=dealt, dealt=dealt, cardless=None)
+            nothing: Any = None
+            return Snapshot(counts=count(), report=nothing, people=people)
+
+    def count(*_: Any) -> Counts:
+        answered[0] += 1
+        return Counts(state=OPEN, answered=answered[0])
+
+    for name, value in (("snapshots.read", count), ("live.read", count), ("live.EVERY", 0.01)):
+        monkeypatch.setattr(f"jrr.console.{name}", value)
+    sessions = Sessions(lambda _: True)
+    console: Any = SimpleNamespace(sessions=sessions)
+    live = Live(console, Told(console))
+    (alice_name, alice), (bob_name, bob) = sessions.begin("a", "alice"), sessions.begin("b", "bob")
+
+    async def act() -> list[str]:
+        hers: Any = live.listen(survey, alice, alice_name)
+        his: Any = live.listen(survey, bob, bob_name)
+        for page in (hers, his):
+            await anext(page)  # how soon to ask again
+            await anext(page)
+        alice.dealer_tokens[dealer] = "secret"
+        told = [json.loads((await anext(his))[6:])["dealt"] for _ in range(10)]
+        with pytest.raises(StopAsyncIteration):  # her browser asks again, with the token
+            await anext(hers)
+        her_next: Any = live.listen(survey, alice, alice_name)
+        await anext(her_next)
+        told += [await until_dealt(her_next)]
+        for page in (his, her_next):
+            await page.aclose()
+        return told
+
+    async def until_dealt(page: Any) -> str:
+        while not (dealt := json.loads((await anext(page))[6:])["dealt"]):
+            pass
+        return str(dealt)
+
+    assert asyncio.run(act()) == [""] * 10 + ["7"]

@@ -155,6 +155,17 @@ def test_what_is_over_says_so_and_shows_no_introduction(
         visit.wait_for("Diese Umfrage ist beendet")
 
 
+def test_a_tablet_that_waits_for_an_address_goes_on_waiting(browser: Any, page_url: str) -> None:
+    with visiting(browser, f"{page_url}#kiosk=yes") as visit:
+        visit.wait_for("Which survey?")
+        visit.page.clock.install()
+        visit.page.reload()
+        visit.wait_for("Which survey?")
+        with visit.page.expect_navigation():
+            visit.page.clock.fast_forward(121_000)
+        visit.wait_for("Which survey?")
+
+
 def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
     survey, _, (invitation,) = begun(sqlite_pair, 1)
     with visiting(browser, page_url) as visit:
@@ -185,20 +196,28 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
 
 
 @pytest.fixture
-def knowing_page(tmp_path: Any, sqlite_pair: Pair) -> Iterator[tuple[str, str]]:
-    """A page that opens a survey without being told which, and an invitation to that."""
-    survey, _, (invitation,) = begun(sqlite_pair, 1)
+def knowing_page(tmp_path: Any, sqlite_pair: Pair) -> Iterator[tuple[str, list[str]]]:
+    """A page that opens a survey without being told which, and invitations to that."""
+    survey, _, invitations = begun(sqlite_pair, 2)
     with running("page", tmp_path, None, "--survey", survey.link) as server:
-        yield server.url, invitation
+        yield server.url, invitations
 
 
-def test_a_page_that_knows_its_survey(browser: Any, knowing_page: tuple[str, str]) -> None:
-    address, invitation = knowing_page
+def test_a_page_that_knows_its_survey(browser: Any, knowing_page: tuple[str, list[str]]) -> None:
+    address, invitations = knowing_page
     with visiting(browser, address) as visit:
-        visit.click("I agree")
-        visit.page.get_by_label("Invitation").fill(invitation)
-        visit.page.keyboard.press("Enter")
-        visit.wait_for("Have you ever")
+        for invitation in invitations:  # one after another in the same tab
+            visit.click("I agree")
+            visit.page.get_by_label("Invitation").fill(invitation)
+            visit.page.keyboard.press("Enter")
+            visit.wait_for("Have you ever")
+            visit.choose(LABELS[1])
+            visit.click("Next")
+            visit.click("Send")
+            visit.wait_for("Thank you")
+            visit.page.reload()
+            visit.wait_for("Thank you")
+            visit.page.goto(address)
         assert visit.console == []
 
 

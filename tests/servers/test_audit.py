@@ -63,3 +63,19 @@ def test_who_did_what(app: FastAPI, settings: Settings) -> None:
     ]
     assert Path(audit_path(settings)).stat().st_mode & 0o077 == 0
     assert person(1).hex() not in Path(audit_path(settings)).read_text()
+
+
+def test_what_ends_in_an_unexpected_error_is_noted_too(
+    app: FastAPI, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey = asking(1, "rr")
+    path = f"/v1/admin/surveys/{survey.hash}"
+    ask(app, "PUT", path, survey.to_bytes())
+
+    def broken(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("jrr.servers.collector.jobs.CollectorJobs.open", broken)
+    with pytest.raises(RuntimeError):  # answered, logged and raised for the server
+        ask(app, "POST", f"{path}/open", b'{"n": null}')
+    assert lines(settings)[1:] == [("alice", "open", survey.hash, 500)]

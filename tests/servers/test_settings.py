@@ -342,12 +342,17 @@ def test_tokens_from_a_file(tmp_path: Path) -> None:
     assert [one.name for one in found] == ["alice", "bob"]
     with pytest.raises(JrrError, match="must not both be given"):
         load("collector", None, environment | given())
+    unset = {"JRR_COLLECTOR_ADMIN_TOKEN_FILE": ""}
+    assert load("collector", None, given() | unset).admin_token_sha256 == HASH
     tokens.unlink()
     with pytest.raises(JrrError, match="admin_token_file must be readable"):
         load("collector", None, environment)
 
 
-@pytest.mark.parametrize("address", ["collector.example", "https://", "https://a/b", "ftp://a"])
+@pytest.mark.parametrize(
+    "address",
+    ["collector.example", "https://", "https://a/b", "ftp://a", "https://A", "https://a:443"],
+)
 def test_a_public_address_is_scheme_and_host(address: str) -> None:
     with pytest.raises(JrrError, match="public_address must be scheme and host alone"):
         load("collector", None, given(PUBLIC_ADDRESS=address))

@@ -42,12 +42,15 @@ let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
 /**
- * What follows the # of the link. It goes from the address, so that no history of the browser has an
- * invitation, into what this tab keeps for a reload.
+ * What follows the # of the link. It goes from the address into what this tab keeps for a reload. Whoever
+ * comes to the page's bare address after somebody has answered in this tab begins anew.
  */
 function takeGiven() {
+  const isVisit = performance.getEntriesByType("navigation")[0]?.type === "navigate";
   try {
+    const hasAnswered = new URLSearchParams(sessionStorage.getItem(GIVEN) ?? "").has("sent");
     if (location.hash) sessionStorage.setItem(GIVEN, location.hash.slice(1));
+    else if (isVisit && hasAnswered) sessionStorage.removeItem(GIVEN);
     return new URLSearchParams(sessionStorage.getItem(GIVEN) ?? "");
   } catch {
     return new URLSearchParams(location.hash.slice(1)); // openStorage says what is wrong
@@ -58,9 +61,8 @@ function takeGiven() {
 
 /** Keep of the link only which survey it was, and whether somebody has answered it. */
 function dropGiven(sent) {
-  const { survey: link, language: tag } = Object.fromEntries(given);
-  const kept = { survey: link, ...(tag && { language: tag }), ...(kiosk && { kiosk: "yes" }), ...(sent && { sent }) };
-  sessionStorage.setItem(GIVEN, new URLSearchParams(kept));
+  const kept = ["survey", "language", "kiosk"].filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
+  sessionStorage.setItem(GIVEN, new URLSearchParams([...kept, ...(sent ? [["sent", sent]] : [])]));
 }
 
 /** On a device of several people: forget this one, and begin anew. */
@@ -392,7 +394,7 @@ function thanks({ body, before }) {
 }
 
 function waiting() {
-  show(waiting, text("waiting_title"), paragraph(text("waiting")), acts(button("retry", resume, true)));
+  show(waiting, text("waiting_title"), paragraph(text(kiosk ? "waiting_shared" : "waiting")), acts(button("retry", resume, true)));
 }
 
 function failed(error, fact) {

@@ -74,7 +74,6 @@ export async function deviceOf({ outbox }, hash, person) {
   return fromHex(await outbox.secret(deviceSecret(hash, person), toHex(newSecret(32))));
 }
 
-
 /** What was kept and perhaps not received goes to `send`; null where nothing was kept. */
 export async function sendAgain(kept, send) {
   if (kept === null) return null;

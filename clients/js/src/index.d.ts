@@ -112,8 +112,8 @@ export interface Storage {
 }
 
 export interface Receipt {
-  /** Exactly what was sent. */
-  body: string;
+  /** Exactly what was sent; null where that was earlier: nothing of it is kept. */
+  body: string | null;
   /** Whether the collector had it already. */
   before: boolean;
 }

@@ -23,9 +23,10 @@ export class Outbox {
 
   /** The collector has it: forget the report, this person's place and the secrets. */
   async forget(survey, kept, person, purposes) {
-    await this.#storage.put(`report:${survey}:${kept}`, JSON.stringify({ sent: true }));
     await this.#storage.remove(`seat:${survey}:${person}`);
     for (const purpose of purposes) await this.#storage.remove(`secret:${purpose}`);
+    // Last: whoever is interrupted before sends the report again, and forgets the rest then.
+    await this.#storage.put(`report:${survey}:${kept}`, JSON.stringify({ sent: true }));
   }
 
   /** Somebody has a place in the next deal. */

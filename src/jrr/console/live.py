@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -30,6 +31,7 @@ STEP = 10  # answers after which pages hear of them
 EVERY = 2.0  # seconds between two counts
 LONGEST = 10 * 60.0  # seconds of one reply; browsers ask again
 _NUMBERS = itertools.count()
+_PASSING = (JrrError, Problem, SQLAlchemyError)  # a server or a database is away: count again soon
 BEAT = 15.0  # seconds after which something is said in any case, so that who has left is noticed
 
 
@@ -69,6 +71,8 @@ class Live:
                 if self._console.sessions.find(name, is_act=False) is not session:
                     yield b"event: over\ndata: {}\n\n"
                     return
+                if snapshot_key(survey, session) != key:
+                    return  # a dealer's token was typed in: the browser asks again
                 if topic.words and topic.words != said:
                     said = topic.words
                     yield f"data: {said}\n\n".encode()
@@ -84,7 +88,7 @@ class Live:
         """Count while anybody listens."""
         try:
             while topic.sessions:
-                with contextlib.suppress(JrrError, Problem):
+                with contextlib.suppress(*_PASSING):
                     await self._count(topic)
                     await self._count_all(topic)
                 await asyncio.sleep(EVERY)
@@ -102,7 +106,7 @@ class Live:
         if step == topic.step and counts.state == OPEN and not now:
             return
         topic.step = step
-        latest = self._snapshots.latest(topic.survey, next(iter(topic.sessions.values()), None))
+        latest = self._snapshots.latest(topic.survey, _session_of(topic))
         words = json.dumps(facts_of(topic.survey, counts, latest))
         if words != topic.words:
             topic.words = words
@@ -112,7 +116,7 @@ class Live:
     async def _count_all(self, topic: _Topic) -> None:
         """Count everything, beside the quick counts, when it is time."""
         survey, key = topic.survey, topic.key
-        session = next(iter(topic.sessions.values()), None)
+        session = _session_of(topic)
         due = await run_in_threadpool(self._snapshots.is_due, survey, session)
         if not due or key in self._counting:
             return
@@ -120,12 +124,18 @@ class Live:
 
         async def act() -> None:
             try:
-                with contextlib.suppress(JrrError, Problem):
+                with contextlib.suppress(*_PASSING):
                     await run_in_threadpool(self._snapshots.take, survey, session)
             finally:
                 self._counting.discard(key)
 
         self._acts = asyncio.create_task(act())
+
+
+def _session_of(topic: _Topic) -> Session | None:
+    """One of those that listen and still have the tokens that the topic is for."""
+    sessions = topic.sessions.values()
+    return next((one for one in sessions if snapshot_key(topic.survey, one) == topic.key), None)
 
 
 def routes(console: Console) -> list[Route]:

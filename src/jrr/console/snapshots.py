@@ -1,8 +1,9 @@
 """What takes longer the more reports there are, computed once for all pages.
 
-Of a survey one snapshot is taken at a time, and kept until more answers have come; taking them is
-at most a twentieth of the time, so that uploads do not wait. What a dealer told one operator is
-shown to no other, who may have no token of that dealer: each has snapshots of their own.
+What a dealer told one operator is shown to no other, who may have no token of that dealer: so there
+is a snapshot for each survey and each set of dealers' tokens. Of each of these, one is taken at a
+time and kept until more answers have come; taking them is at most a twentieth of the time, so that
+uploads do not wait.
 """
 
 import threading
@@ -16,6 +17,7 @@ from jrr.console.counts import Counts, counts_of, without_card
 from jrr.console.surveys import operator_of, read
 from jrr.errors import JrrError
 from jrr.protocol.states import OPEN
+from jrr.servers.common.tokens import token_digest
 
 if TYPE_CHECKING:
     from jrr.console.pages import Console
@@ -51,13 +53,14 @@ class _KeptSnapshot:
     turn: threading.Lock = field(default_factory=threading.Lock)
 
 
-Key = tuple[str, tuple[str, ...]]  # of a survey, its hash and the dealers' tokens that were used
+Key = tuple[str, tuple[str, ...]]  # of a survey its hash, and hashes of dealers' tokens
 
 
 def snapshot_key(survey: "Survey", session: "Session | None") -> Key:
     """What pages must have in common to share a snapshot."""
     tokens = {} if session is None else session.dealer_tokens
-    return survey.hash, tuple(tokens[at] for at in survey.dealing.addresses if at in tokens)
+    known = [tokens[at] for at in survey.dealing.addresses if at in tokens]
+    return survey.hash, tuple(map(token_digest, known))  # tokens themselves leave with the session
 
 
 def report_of(

@@ -67,19 +67,30 @@ class Audited:
         self._app, self._audit = app, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; noted when the reply begins."""
+        """Pass a request on; noted when the reply begins, or when an error ends it."""
         act = _act(scope)
         if act is None:
             await self._app(scope, receive, send)
             return
         what, survey = act
+        is_noted = False
+
+        def note(status: int) -> None:
+            nonlocal is_noted
+            if OPERATOR in scope and not is_noted:
+                is_noted = True
+                self._audit.note(scope[OPERATOR], what, survey, status)
 
         async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start" and OPERATOR in scope:
-                self._audit.note(scope[OPERATOR], what, survey, message["status"])
+            if message["type"] == "http.response.start":
+                note(message["status"])
             await send(message)
 
-        await self._app(scope, receive, noted)
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            note(500)  # it is answered further out; something may have been done nevertheless
+            raise
 
 
 def _act(scope: Scope) -> tuple[str, str] | None:

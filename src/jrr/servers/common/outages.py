@@ -13,7 +13,6 @@ from jrr.servers.common.problems import Problem, unavailable
 log = logging.getLogger("jrr.servers")
 AGAIN = 60.0  # seconds between two lines about one outage
 _AWAY = ("08", "53", "57", "58", "25006", "28", "3D")  # how states of PostgreSQL begin
-_RETRY = "40"  # two transactions met: each alone will do
 
 
 class Outages:

@@ -105,10 +105,11 @@ def load(
             name = variable.removeprefix(prefix).lower()
             values[name] = int(text) if name in _NUMBERS and text.isdecimal() else text
     values |= {name: value for name, value in given.items() if value is not None}
-    if isinstance(values.get("admin_token_file"), str):
+    token_file = values.get("admin_token_file")
+    if token_file and isinstance(token_file, str):
         if "admin_token_sha256" in values:
             raise ArgumentError("admin_token_sha256 and admin_token_file must not both be given")
-        values["admin_token_sha256"] = _read_file("admin_token_file", values["admin_token_file"])
+        values["admin_token_sha256"] = _read_file("admin_token_file", token_file)
     unknown = sorted(set(values) - names)
     if unknown:
         allowed = ", ".join(sorted(names))
@@ -147,7 +148,13 @@ def _read_file(name: str, path: str) -> str:
 
 
 def _check_address(name: str, address: str) -> None:
+    """Refuse what is not an origin as browsers write it: forms are compared with that."""
     parts = urlsplit(address)
-    is_origin = parts.scheme in ("http", "https") and parts.netloc
-    if address and not (is_origin and address == f"{parts.scheme}://{parts.netloc}"):
-        raise checks.refusal(name, address, "scheme and host alone, as https://collector.example")
+    usual_port = {"http": ":80", "https": ":443"}.get(parts.scheme)
+    is_origin = (
+        usual_port and parts.hostname and address == f"{parts.scheme}://{parts.netloc}".lower()
+    )
+    if address and (not is_origin or "@" in address or address.endswith(str(usual_port))):
+        raise checks.refusal(
+            name, address, "scheme and host alone, in small letters, as https://collector.example"
+        )

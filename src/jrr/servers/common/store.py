@@ -237,7 +237,8 @@ class SurveyStore(ABC, Generic[H]):
 
     def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
         """Accept these pseudonyms too; those that are accepted already stay as they are."""
-        rows = [{"survey": name, "pseudonym": entry} for entry in hashes]
+        # In one order: it tells nothing of the list, and two processes wait in no circle.
+        rows = [{"survey": name, "pseudonym": entry} for entry in sorted(hashes)]
         if rows:
             self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
 
