@@ -133,8 +133,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _check_private(name: str, path: Path) -> None:
-    is_open = os.name == "posix" and path.exists() and path.stat().st_mode & stat.S_IRWXO
-    if is_open:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # whoever reads it says why not
+    if os.name == "posix" and mode & stat.S_IRWXO:
         raise ArgumentError(f"{name} must not be open to others (chmod o= {path})")
 
 
