@@ -163,6 +163,7 @@ function trying() {
 
 function declined() {
   consented = false;
+  dropGiven(); // whoever comes next to this tab is not taken for this person
   show(declined, text("declined_title"), paragraph(text("declined")));
 }
 
@@ -185,6 +186,7 @@ function stopping() {
 function stopped() {
   consented = false;
   forget();
+  dropGiven();
   show(stopped, text("stopped_title"), paragraph(text("declined")));
 }
 

@@ -41,7 +41,7 @@ class _Topic:
     key: Key
     sessions: dict[int, Session] = field(default_factory=dict)  # of pages that listen
     words: str = ""
-    step: tuple[State, int] | None = None  # state and tens of answers that were said last
+    step: tuple[State, int, bool] | None = None  # of what was said last: a new one is told
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
 
@@ -102,11 +102,11 @@ class Live:
 
     def _say(self, topic: _Topic, counts: Counts, *, now: bool = False) -> None:
         """Tell pages what there is, unless it is too little to tell; now: in any case."""
-        step = (counts.state, counts.answered // STEP)
+        latest = self._snapshots.latest(topic.survey, _session_of(topic))
+        step = (counts.state, counts.answered // STEP, latest is not None)
         if step == topic.step and counts.state == OPEN and not now:
             return
         topic.step = step
-        latest = self._snapshots.latest(topic.survey, _session_of(topic))
         words = json.dumps(facts_of(topic.survey, counts, latest))
         if words != topic.words:
             topic.words = words

@@ -40,8 +40,8 @@ def signing_routes(console: Console) -> list[Route]:
             console.guard.note_wrong()
             return _form(console, request, "This is not the admin token of this server.", 403)
         console.sessions.end(request.cookies.get(cookie_name(request)))
-        name, _ = console.sessions.begin(holder.digest, holder.name)
-        console.app.state.audit.note(holder.name, "sign-in")
+        name, _ = console.sessions.begin(holder.digest, holder.shown_name)
+        console.app.state.audit.note(holder.shown_name, "sign-in")
         reply = RedirectResponse(f"{START}/", 303)
         is_https = request.url.scheme == "https"
         reply.set_cookie(

@@ -42,6 +42,11 @@ class AdminToken:
     last_day: date | None = None  # in UTC; None: no end
     is_own: bool = False  # of this process, for requests to itself
 
+    @property
+    def shown_name(self) -> str:
+        """Its name, or how its hash begins."""
+        return self.name or self.digest[:8]
+
 
 def read_tokens(setting: str) -> tuple[AdminToken, ...]:
     """The tokens that a setting names.
@@ -92,6 +97,7 @@ class TokenGuard:
     def replace(self, setting: str) -> None:
         """From now on these tokens are right, and no others."""
         self._tokens = read_tokens(setting)
+        log.warning("admin tokens were read again: %d are in force", len(self._tokens))
 
     def make_own(self) -> str:
         """A fresh token for requests that this process makes to itself; nobody else knows it."""

@@ -176,7 +176,7 @@ async def admin_only(request: Request) -> None:
     holder = guard.who(token.strip()) if scheme.lower() == "bearer" else None
     if holder is not None:
         own = request.headers.get(ON_BEHALF, "")  # the console says for whom it asks
-        request.scope[OPERATOR] = own if holder.is_own else holder.name
+        request.scope[OPERATOR] = own if holder.is_own else holder.shown_name
         return
     guard.note_wrong()
     raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
