@@ -15,7 +15,7 @@ from jrr.client.http import Http
 from jrr.client.kept_cards import keep_cards, read_cards
 from jrr.client.ledger import NAME, Ledger
 from jrr.dealing.group_place import read_place
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
 from jrr.protocol.addresses import split_link
 from jrr.protocol.identity import invitation_secret
@@ -138,7 +138,12 @@ class Contributor:
 
         Answering long after, and not at the time the dealer saw one, is what keeps somebody who
         watches both servers from matching people.
+
+        Raises:
+            ProtocolError: Answers were sent already, or a dealer refuses.
         """
+        if self._device.mark.exists():
+            raise ProtocolError("answers to this survey were sent: no card is needed any more")
         patience = self._limits.patience
         steps = protocol.fetch_hands(
             self.survey, self._device.secret, patience, self._device.own_secret()
