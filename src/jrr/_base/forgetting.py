@@ -7,7 +7,6 @@ the place is used again, which on an idle server may be never.
 import ctypes
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 _SHORTEST = 16  # bytes: shorter ones may be shared between strangers by the interpreter
@@ -28,4 +27,4 @@ def overwrite(secret: bytes) -> None:
 def overwrite_array(array: NDArray[Any] | None) -> None:
     """Overwrite an array in place; None: nothing."""
     if array is not None and array.flags.writeable:
-        array.reshape(-1).view(np.uint8).fill(0)
+        array.fill(0)

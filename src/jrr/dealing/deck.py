@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks
 from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
-from jrr.dealing.permutation import SHUFFLED, Permutation
+from jrr.dealing.permutation import Permutation
 from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class Deck:
         self._ends = list(itertools.accumulate(self._sorted.counts))
         self._end_array = np.array(self._ends, np.int64)
         tweak = self.number.to_bytes(8, "little")
-        self._permutation = Permutation(key, self._ends[-1], tweak)
+        columns = self._sorted.bits or 1
+        self._permutation = Permutation(key, self._ends[-1], tweak, columns=columns)
         self._table: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
@@ -111,21 +112,31 @@ class Deck:
 
     @property
     def _small(self) -> bool:
-        return self._ends[-1] <= SHUFFLED
+        return self._permutation.shuffles
 
     def _whole(self) -> NDArray[Any]:
         """All cards of a small deck, found once: a shuffle has to find them all anyway."""
         if self._table is None:
-            self._table = self._found(np.arange(self.size))
+            every = np.arange(self.size)
+            self._table = self._faces(every) if self._sorted.bits is None else self._rows(every)
         return self._table
 
     def _found(self, positions: NDArray[Any]) -> NDArray[Any]:
         if self._sorted.bits is None:
-            return self._face(self._permutation.many(positions))
+            return self._faces(positions)
         out = np.empty((len(positions), self._sorted.width), np.uint8)
         for start in range(0, len(positions), _ROWS):
             out[start : start + _ROWS] = self._rows(positions[start : start + _ROWS])
         return out
+
+    def _faces(self, positions: NDArray[Any], column: int = 0) -> NDArray[Any]:
+        """The cards, or bits of them, at some positions."""
+        if not self._small:
+            return self._face(self._permutation.many(positions, column))
+        order = self._permutation.whole(column)
+        faces = self._face(order[positions])
+        overwrite_array(order)
+        return faces
 
     def _face(self, places: NDArray[np.int64]) -> NDArray[Any]:
         """The cards at these places of the sorted deck."""
@@ -139,7 +150,7 @@ class Deck:
             return np.packbits(np.array(found).reshape(-1, k), axis=1, bitorder="little")
         out = np.zeros((len(positions), -(-k // 8)), np.uint8)
         for v in range(k):
-            out[:, v // 8] |= self._face(self._permutation.many(positions, v)) << v % 8
+            out[:, v // 8] |= self._faces(positions, v) << v % 8
         return out
 
 

@@ -1,6 +1,6 @@
 """A secret order of very many cards that is never written down: a keyed permutation.
 
-Up to SHUFFLED cards are shuffled: sorted by pseudorandom words, exactly uniform if the words
+Up to 2^20 cards are shuffled: sorted by pseudorandom words, exactly uniform if the words
 are. More cards go through an alternating Feistel network, which finds each card on its own and
 in the same time, however many there are. What is claimed of either, and every byte of both, is
 in docs/protocol.md.
@@ -20,7 +20,8 @@ from jrr._base.randomness import Words
 from jrr.errors import ArgumentError
 
 KEY_BYTES = 32
-SHUFFLED = 1 << 14  # cards that are sorted in under a millisecond; a survey of 10,000 is exact
+SHUFFLED = 1 << 20  # words that are sorted in 0.2 seconds, once for each deck
+ALWAYS_SHUFFLED = 1 << 14  # cards that are shuffled however many columns they have
 ROUNDS = 12  # FF1 makes do with 10
 
 _LABEL = b"jrr deck permutation 1"
@@ -42,11 +43,13 @@ class Permutation:
         size: int,
         tweak: bytes,
         *,
-        shuffled: int = SHUFFLED,  # these two are for tests
+        columns: int = 1,
+        shuffled: int | None = None,  # these two are for tests
         rounds: int = ROUNDS,
     ) -> None:
         self.size = checks.integer("size", size, 1, _MOST)
-        self._shuffles = self.size <= shuffled
+        most = max(SHUFFLED // columns, ALWAYS_SHUFFLED) if shuffled is None else shuffled
+        self.shuffles = self.size <= most
         self._rounds = rounds
         self._rows, self._columns = grid(self.size)
         info = _LABEL + self.size.to_bytes(8, "little") + tweak
@@ -67,7 +70,7 @@ class Permutation:
         """Where one position goes."""
         position = checks.integer("position", position, 0, self.size - 1)
         column = _check_column(column)
-        if self._shuffles:
+        if self.shuffles:
             return int(self._shuffle(column)[position])
         # A cipher of one's own in every call: threads must not share one.
         encryptor = self._cipher.encryptor()
@@ -80,7 +83,7 @@ class Permutation:
         """Where each of the positions goes."""
         wanted = checks.symbols("positions", positions, self.size)
         column = _check_column(column)
-        if self._shuffles:
+        if self.shuffles:
             images: Positions = self._shuffle(column)[wanted]
             return images
         return self._walk(wanted, np.full(len(wanted), column, np.uint64))
@@ -89,29 +92,34 @@ class Permutation:
         """Where one position goes in each of the columns 0..columns-1."""
         position = checks.integer("position", position, 0, self.size - 1)
         columns = checks.integer("columns", columns, 1, 1 << 32)
-        if self._shuffles:
+        if self.shuffles:
             return np.array([self._shuffle(v)[position] for v in range(columns)], np.int64)
         every = np.arange(columns, dtype=np.uint64)
         return self._walk(np.full(columns, position, np.uint64), every)
 
     # -- few cards -------------------------------------------------------------------------
 
-    def _shuffle(self, column: int) -> Positions:
-        """The whole order of one column; the last one asked for is kept."""
-        kept = self._order
-        if kept is not None and kept[0] == column:
-            return kept[1]
+    def whole(self, column: int = 0) -> Positions:
+        """Where all positions go, in order; the caller's own, made anew by a sort."""
         encryptor, every = self._cipher.encryptor(), np.arange(self.size, dtype=np.uint64)
         attempt = 0
         while True:
-            keys = _words(encryptor, every, np.uint64(_place(column, attempt)))
-            order = np.argsort(keys).astype(np.int64, copy=False)
-            ranked = keys[order]
-            if not (ranked[1:] == ranked[:-1]).any():
-                break
+            words = _words(encryptor, every, np.uint64(_place(column, attempt)))
+            order = np.argsort(words).astype(np.int64, copy=False)
+            ranked = words[order]
+            is_tied = (ranked[1:] == ranked[:-1]).any()
+            overwrite_array(words)
+            overwrite_array(ranked)
+            if not is_tied:
+                return order
             attempt += 1  # a tie would favour one order: sort by other words
-        self._order = column, order
-        return order
+
+    def _shuffle(self, column: int) -> Positions:
+        """The whole order of one column; the last one asked for is kept."""
+        kept = self._order
+        if kept is None or kept[0] != column:
+            self._order = kept = column, self.whole(column)
+        return kept[1]
 
     # -- many cards ------------------------------------------------------------------------
 
