@@ -93,6 +93,18 @@ def test_served_words_do_not_show_the_next_ones() -> None:
         assert coming not in np.asarray(base).tobytes()
 
 
+def test_served_words_and_used_keys_are_overwritten() -> None:
+    source = jrr.SecureRandom()
+    first = source._key
+    before = bytes(bytearray(first))
+    served = source.words(5)
+    pool = source._pool
+    assert not pool[:5].any()
+    assert pool[5:].all()  # a word of 0 comes once in 2^64
+    assert served.all()
+    assert first == bytes(32) != before
+
+
 def test_a_constant_source_is_refused_not_asked_for_ever() -> None:
     class Constant:
         def words(self, count: int) -> randomness.Words:

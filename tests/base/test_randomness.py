@@ -176,7 +176,7 @@ class TestSecureRandom:
             rng.words(BLOCK)
             held = [value for value in vars(rng).values() if isinstance(value, bytes)]
             assert len(held) == 1  # the key of the next block, nothing else
-            keys += held
+            keys += [bytes(bytearray(key)) for key in held]  # copies: used ones are overwritten
         assert len(set(keys)) == 5
 
     def test_repr_tells_nothing(self) -> None:

@@ -1,4 +1,4 @@
-"""After the end the dealer's process has nothing left of the keys: its memory is searched."""
+"""After the end the dealer's process has nothing left of keys and cards: its memory is searched."""
 
 import hashlib
 import hmac
@@ -11,17 +11,20 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr import DRR, MRR
+from jrr.client.ending import Ending
 from jrr.client.operator import Operator, new_invitations
 from jrr.mechanisms.base import Mechanism
-from jrr.protocol.identity import invitation_secret
+from jrr.protocol.identity import invitation_secret, pseudonym
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
 from tests.e2e import cards_of, read_rows, survey_of
+from tests.e2e.test_announced_sums import hands_of
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory is read from /proc"
 )
 PEOPLE = 60
+UNIT = Path(__file__).parents[2] / "deploy" / "jrr-dealer.service"
 
 
 def places_in_memory(process: int, needles: dict[str, bytes]) -> dict[str, int]:
@@ -102,3 +105,27 @@ def test_an_idle_dealer_has_no_key_in_memory_after_the_end(
         # Nothing else is asked of it: what it freed is not used again by chance.
         after = places_in_memory(server.process.pid, needles)
         assert after == dict.fromkeys(needles, 0)
+
+
+@pytest.mark.heavy
+def test_a_dealer_as_shipped_has_nothing_of_its_replies_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cards and who asked for them are overwritten when they are freed, by the C library."""
+    (line,) = re.findall(r"^Environment=(.*)$", UNIT.read_text(), re.MULTILINE)
+    for setting in line.split():
+        monkeypatch.setenv(*setting.split("=", 1))
+    database = f"sqlite:///{tmp_path}/dealer.db"
+    with running("dealer", tmp_path, database) as server:
+        survey = survey_of(MRR.for_epsilon(1.0, n=PEOPLE, announced=True), server.url)
+        operator = Operator(survey, {0: server.admin})
+        operator.install()
+        invitations = new_invitations(PEOPLE)
+        operator.invite(invitations)
+        operator.open()
+        people = [invitation_secret(text) for text in invitations]
+        serials = [hand["serial"] for hand in hands_of(server.url, survey, people)]
+        names = [pseudonym(one, survey.hash, survey.dealing.roles[0]).hex() for one in people]
+        operator.close(Ending(without_sum=True))
+        needles = {text: text.encode() for text in serials[::6] + names[::6]}
+        assert places_in_memory(server.process.pid, needles) == dict.fromkeys(needles, 0)

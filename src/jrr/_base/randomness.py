@@ -82,7 +82,9 @@ class _Stream(ABC):
             if self._at == len(self._pool):
                 self._refill()
             step = min(count - done, len(self._pool) - self._at)
-            out[done : done + step] = self._pool[self._at : self._at + step]
+            served = self._pool[self._at : self._at + step]
+            out[done : done + step] = served
+            served.fill(0)  # the words are the caller's alone
             self._at += step
             done += step
         return out
@@ -119,8 +121,9 @@ class SecureRandom(_Stream):
         self._key = os.urandom(32)
 
     def _block(self, count: int) -> Words:
-        encryptor = _encryptor(self._key)
+        used, encryptor = self._key, _encryptor(self._key)
         self._key = encryptor.update(_ZEROS[:32])
+        overwrite(used)
         return _key_stream(encryptor, 8 * count).view("<u8")
 
     def _reentered(self, count: int) -> Words:
