@@ -37,15 +37,21 @@ def needs(program: str) -> str:
     return found
 
 
+def environment(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "PATH": "/usr/bin:/bin"}
+
+
 @contextmanager
-def proxy(command: list[str], port: int, folder: Path) -> Iterator[ssl.SSLContext]:
-    """A proxy that listens; the context trusts its certificate."""
+def proxy(
+    command: list[str], port: int, folder: Path, more: dict[str, str]
+) -> Iterator[ssl.SSLContext]:
+    """A proxy that listens, with more in its environment; the context trusts its certificate."""
     with (folder / "proxy.log").open("w") as log:
         process = subprocess.Popen(
             command,
             stdout=log,
             stderr=log,
-            env={"HOME": str(folder), "XDG_DATA_HOME": str(folder), "PATH": "/usr/bin:/bin"},
+            env=environment(folder) | more,
         )
     try:
         trusting = ssl.create_default_context(cafile=str(folder / "proxy.pem"))
@@ -92,11 +98,7 @@ def caddy(server: Running, port: int, folder: Path) -> list[str]:
     program = needs("caddy")
     site = (DEPLOY / "Caddyfile").read_text()
     for old, new in (
-        ("127.0.0.1:8001 {", f"{server.url.removeprefix('http://')} {{"),
-        (
-            "collector.example {",
-            f"https://127.0.0.1:{port} {{\n\ttls {folder}/proxy.pem {folder}/proxy.key",
-        ),
+        ("\theader Strict", f"\ttls {folder}/proxy.pem {folder}/proxy.key\n\theader Strict"),
         ("{\n\tlog default", "{\n\tadmin off\n\tauto_https disable_redirects\n\tlog default"),
     ):
         assert site.count(old) == 1, old
@@ -116,7 +118,11 @@ def test_a_proxy_as_shipped_passes_answers_on_and_keeps_to_limits(
     port = free_port()
     with running("collector", tmp_path / "server") as server:
         command = make(server, port, tmp_path)
-        with proxy(command, port, tmp_path) as trusting:
+        place = {
+            "JRR_HOST": f"https://127.0.0.1:{port}",
+            "JRR_SERVER": server.url.removeprefix("http://"),
+        }
+        with proxy(command, port, tmp_path, place) as trusting:
             survey = alone(RR(2, 1.0))
             people = installed(server, survey, 3)
             _tries(trusting, port, server, survey, people)
@@ -176,6 +182,26 @@ def test_units_are_sound_and_tight(role: str, tmp_path: Path) -> None:
         text=True,
     )
     assert found.returncode == 0, found.stdout[-500:]  # an exposure of 2.0 of 10 at most
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_proxy_of_a_compose_file_reads_the_only_caddyfile(role: str, tmp_path: Path) -> None:
+    document = yaml.safe_load((DEPLOY / f"compose.{role}.yaml").read_text())
+    service = document["services"]["proxy"]
+    mounted = dict(one.split(":", 1) for one in service["volumes"])
+    assert mounted["./Caddyfile"] == "/etc/caddy/Caddyfile:ro"
+    assert service["environment"].pop("JRR_HOST").startswith("${JRR_HOST:?")
+    command = [needs("caddy"), "adapt", "--adapter", "caddyfile", "--config", "Caddyfile"]
+    adapted = subprocess.run(
+        command,
+        cwd=DEPLOY,
+        env=environment(tmp_path) | {"JRR_HOST": "people.example"} | service["environment"],
+        capture_output=True,
+        text=True,
+    )
+    assert adapted.returncode == 0, adapted.stderr
+    assert '"host":["people.example"]' in adapted.stdout
+    assert f'"dial":"{role}:8000"' in adapted.stdout
 
 
 @pytest.mark.parametrize("role", ROLES)
