@@ -42,16 +42,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def proxy(
-    command: list[str], port: int, folder: Path, more: dict[str, str]
-) -> Iterator[ssl.SSLContext]:
-    """A proxy that listens, with more in its environment; the context trusts its certificate."""
+def proxy(command: list[str], port: int, folder: Path) -> Iterator[ssl.SSLContext]:
+    """A proxy that listens; the context trusts its certificate."""
     with (folder / "proxy.log").open("w") as log:
         process = subprocess.Popen(
             command,
             stdout=log,
             stderr=log,
-            env=environment(folder) | more,
+            env=environment(folder),
         )
     try:
         trusting = ssl.create_default_context(cafile=str(folder / "proxy.pem"))
@@ -104,7 +102,9 @@ def caddy(server: Running, port: int, folder: Path) -> list[str]:
         assert site.count(old) == 1, old
         site = site.replace(old, new)
     (folder / "Caddyfile").write_text(site)
-    return [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    names = [f"JRR_HOST=https://127.0.0.1:{port}", f"JRR_SERVER={server.url[len('http://') :]}"]
+    run = [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    return ["env", *names, *run]
 
 
 @pytest.mark.slow_variants("nginx]")
@@ -118,11 +118,7 @@ def test_a_proxy_as_shipped_passes_answers_on_and_keeps_to_limits(
     port = free_port()
     with running("collector", tmp_path / "server") as server:
         command = make(server, port, tmp_path)
-        place = {
-            "JRR_HOST": f"https://127.0.0.1:{port}",
-            "JRR_SERVER": server.url.removeprefix("http://"),
-        }
-        with proxy(command, port, tmp_path, place) as trusting:
+        with proxy(command, port, tmp_path) as trusting:
             survey = alone(RR(2, 1.0))
             people = installed(server, survey, 3)
             _tries(trusting, port, server, survey, people)
