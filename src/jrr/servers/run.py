@@ -19,7 +19,7 @@ from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.garbage import settle
 from jrr.servers.common.logs import configure
 from jrr.servers.common.loops import ServerLoop
-from jrr.servers.common.safety import alone, check_safety, keep_memory_private
+from jrr.servers.common.safety import alone, check_safety, claim, keep_memory_private
 from jrr.servers.common.settings import Settings
 
 APPS = {  # named, not imported: a role's application is loaded only where it runs
@@ -59,9 +59,11 @@ def serve(
     engine = connect(settings.database)
     prepare(engine, settings.role)
     configure(settings.log_format)
-    with alone(settings, engine):
+    with alone(settings, engine) as held:
         module, attribute = APPS[Role(settings.role)]
         app = getattr(import_module(module), attribute)(settings, engine)
+        if held is not None:
+            app.state.writer.begin_with(held, claim)
         if settings.console:
             _add_console(app, settings, engine)
 

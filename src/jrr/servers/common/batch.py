@@ -33,6 +33,7 @@ AT_ONCE = 32  # answers in one turn of the event loop
 REPEATS = 3  # of a batch that met a broken connection, or rows of another process
 QUIET = 0.02  # seconds without a job after which there is time for housekeeping
 Bulk = Callable[[Connection, Sequence[I]], Sequence[T | Exception]]
+Claim = Callable[[Connection], None]
 
 
 class WrittenMeanwhile(Exception):  # noqa: N818 - no error: the job is repeated
@@ -76,6 +77,7 @@ class Writer:
         self._housekeeping = housekeeping
         self._outages = Outages()
         self._connection: Connection | None = None  # kept open, in the writer's thread
+        self._claim: Claim | None = None
         self._turn = threading.Condition()
         self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()  # of contributors
@@ -86,6 +88,13 @@ class Writer:
         self.batches: list[Callable[[int, float], None]] = []  # told size and seconds of each
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()
+
+    def begin_with(self, connection: Connection, claim: Claim) -> None:
+        """Write through a connection that has a claim, and others only once they have it too.
+
+        Before the first job. claim: Takes what must be this process's alone; OSError: it is not.
+        """
+        self._connection, self._claim = connection, claim
 
     @property
     def waiting(self) -> int:
@@ -249,13 +258,22 @@ class Writer:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            self._connection = self._engine.connect()
+            connection = self._engine.connect()
+            try:
+                if self._claim is not None:
+                    self._claim(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
+                if self._claim is not None:
+                    connection.invalidate()  # the claim ends with it
                 connection.close()
             except Exception:  # it is broken: nothing of it is used again
                 connection.invalidate()

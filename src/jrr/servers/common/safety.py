@@ -1,15 +1,17 @@
 """What a server refuses to start with, unless its operator accepts it by name (`accept`)."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.engine import make_url
 
 from jrr.errors import ArgumentError
@@ -23,6 +25,7 @@ KEYS_BESIDE = "keys-beside-database"
 OPEN_METRICS = "open-metrics"
 _PR_SET_DUMPABLE = 4  # of prctl
 _ADVISORY = 0x6A7272  # a number for PostgreSQL: "jrr"
+CLAIMS, PAUSE = 20, 0.1  # how often, and how many seconds apart
 
 
 def check_safety(settings: Settings) -> None:
@@ -74,18 +77,23 @@ def keep_memory_private() -> None:
 
 
 @contextmanager
-def alone(settings: Settings, engine: Engine) -> Iterator[None]:
+def alone(settings: Settings, engine: Engine) -> Iterator[Connection | None]:
     """Hold a dealer's database and keys for one process; two would deal the same cards.
 
     Args:
         settings: Of the server.
         engine: Its database.
 
+    Yields:
+        On PostgreSQL, the connection whose lock holds the database. It is lost with the
+        connection: all that is written goes through it, or through one that has taken the lock
+        again (`claim`).
+
     Raises:
         ArgumentError: Another process has them.
     """
     if settings.role != Role.DEALER:
-        yield
+        yield None
         return
     keys = Path(settings.keys)
     keys.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,18 +101,39 @@ def alone(settings: Settings, engine: Engine) -> Iterator[None]:
     try:
         if engine.dialect.name == "sqlite":
             held.append(_locked(Path(f"{engine.url.database}.lock"), "database"))
-            yield
+            yield None
             return
         with engine.connect() as connection:  # holds the lock until it is closed
-            lock = text("SELECT pg_try_advisory_lock(:number)")
-            if not connection.execute(lock, {"number": _ADVISORY}).scalar_one():
+            if not _claimed(connection):
                 raise _taken("database")
-            connection.commit()
-            yield
-            connection.invalidate()
+            try:
+                yield connection
+            finally:
+                if not connection.closed:
+                    connection.invalidate()  # not back into the pool: the lock ends with it
     finally:
         for descriptor in held:
             os.close(descriptor)
+
+
+def claim(connection: Connection) -> None:
+    """Take the lock of a dealer's database on PostgreSQL again, after a connection was lost.
+
+    Raises:
+        BlockingIOError: Another process has it.
+    """
+    for _ in range(CLAIMS):
+        if _claimed(connection):
+            return
+        time.sleep(PAUSE)  # the server may not have noticed yet that our last connection ended
+    raise BlockingIOError(errno.EWOULDBLOCK, "another dealer has taken the database")
+
+
+def _claimed(connection: Connection) -> bool:
+    query = text("SELECT pg_try_advisory_lock(:number)")
+    is_claimed = bool(connection.execute(query, {"number": _ADVISORY}).scalar_one())
+    connection.commit()
+    return is_claimed
 
 
 def _locked(path: Path, what: str) -> int:

@@ -80,6 +80,7 @@ def make_app(
     describe(app)
     app.state.metrics = _metrics(settings, writer)
     app.state.tokens = TokenGuard(settings.admin_token_sha256)
+    app.state.writer = writer
     app.state.is_full = lambda: writer.is_full  # asked by connections
     app.state.any_origin = ANY in read_origins(settings.origins)
     uploads: list[Upload] = []  # roles add theirs
