@@ -341,8 +341,10 @@ def test_bodies_that_are_too_large_or_lie_about_their_size(sqlite_pair: Pair, ro
     # Claims to be huge and is small; claims to be small and is huge.
     assert said_status(send(b"Content-Length: 99999999999999999999\r\n", b"{}")) in (400, 413)
     assert said_status(send(b"Content-Length: 9999999\r\n", b"{}")) == 413
-    # What follows is no second request: the parser may say so first.
-    assert said_status(send(b"Content-Length: 2\r\n", b"{}" + large)) in (400, 422)
+    # What follows is no second request: the parser may say so first. A server that hangs up while
+    # we still talk resets the connection, and its reply may be lost on the way: not every time.
+    replies = (send(b"Content-Length: 2\r\n", b"{}" + large) for _ in range(20))
+    assert said_status(next(filter(None, replies), b"")) in (400, 422)
     # No length at all: no body.
     assert said_status(send(b"", b"")) == 422
     # In pieces, without a length.

@@ -13,8 +13,8 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from jrr.estimation.contrasts import (
     Component,
@@ -150,9 +150,9 @@ class _Test:
         tail = np.zeros(np.broadcast_shapes(away.shape, np.shape(law.variance)))
         for mask, chance in zip(self.masks.numbers, self.masks.chances, strict=True):
             z = standard_excess(away + mask, law.variance, third, law.step, law.grain)
-            tail += chance * special.ndtr(-z)
+            tail += chance * scipy.special.ndtr(-z)
         likeliest = np.clip(tail.max(axis=(0, 1)), 1e-300, 1.0)
-        mixed: Floats = -special.ndtri(likeliest)
+        mixed: Floats = -scipy.special.ndtri(likeliest)
         return mixed
 
     def _law(self, split: Sequence[Floats]) -> Cumulants:

@@ -13,8 +13,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft, special
 
 Floats = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -236,10 +236,10 @@ def _deck_law(n: int, used: int, a: float, b: float) -> WholeLaw:
     reach = _reach(n, a, b)
     if 2 * reach > _LARGEST:
         return _wide_law(n, used, a, b)
-    size = fft.next_fast_len(2 * reach + 1, real=True)
+    size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
     own = np.maximum(_around(size, used, a), 0.0)
     rest = np.maximum(_around(size, n - used, a, b), 0.0)
-    chances = fft.fftshift(own * rest)
+    chances = scipy.fft.fftshift(own * rest)
     return _trimmed(WholeLaw(-(size // 2), chances / chances.sum()))
 
 
@@ -278,7 +278,7 @@ def _cards_weight(cards: int, a: float, places: NDArray[np.int64]) -> Floats:
     reach = _own_reach(cards, a)
     if 2 * reach > _LARGEST:
         return -(places**2) / (2 * cards * laplace_variance(a))
-    size = fft.next_fast_len(2 * reach + 1, real=True)
+    size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
     return _logarithm(_around(size, cards, a), places)
 
 
@@ -290,10 +290,12 @@ def _others_weight(cards: int, a: float, b: float, places: NDArray[np.int64]) ->
     if 2 * reach > _LARGEST:
         # Of a normal u with standard deviation d: a sum of two tails.
         deviation = math.sqrt(cards * laplace_variance(a))
-        ends = [special.log_ndtr(sign * places / deviation - b * deviation) for sign in (1, -1)]
+        ends = [
+            scipy.special.log_ndtr(sign * places / deviation - b * deviation) for sign in (1, -1)
+        ]
         weight: Floats = np.logaddexp(ends[0] - b * places, ends[1] + b * places)
         return weight
-    size = fft.next_fast_len(2 * (reach + math.ceil(45 / b)) + 1, real=True)
+    size = scipy.fft.next_fast_len(2 * (reach + math.ceil(45 / b)) + 1, real=True)
     return _logarithm(_around(size, cards, a, b), places)
 
 
@@ -309,8 +311,8 @@ def _around(size: int, cards: int, a: float, b: float | None = None) -> Floats:
     waves = np.exp(-cards * card)
     if b is not None:
         numbers = np.arange(size)
-        waves = waves * fft.rfft(np.exp(-b * np.minimum(numbers, size - numbers))).real
-    found: Floats = fft.irfft(waves, size)
+        waves = waves * scipy.fft.rfft(np.exp(-b * np.minimum(numbers, size - numbers))).real
+    found: Floats = scipy.fft.irfft(waves, size)
     return found
 
 
@@ -332,9 +334,9 @@ def _sum_of(one: WholeLaw, times: int, more: WholeLaw, others: int) -> WholeLaw:
     if times == 1 and not others:
         return one
     width = times * (len(one.chances) - 1) + others * (len(more.chances) - 1) + 1
-    size = fft.next_fast_len(width, real=True)
-    waves = fft.rfft(one.chances, size) ** times
+    size = scipy.fft.next_fast_len(width, real=True)
+    waves = scipy.fft.rfft(one.chances, size) ** times
     if others:
-        waves = waves * fft.rfft(more.chances, size) ** others
-    chances = np.maximum(fft.irfft(waves, size)[:width], 0.0)
+        waves = waves * scipy.fft.rfft(more.chances, size) ** others
+    chances = np.maximum(scipy.fft.irfft(waves, size)[:width], 0.0)
     return _trimmed(WholeLaw(times * one.first + others * more.first, chances / chances.sum()))

@@ -152,8 +152,7 @@ class Moments:
 
     def quadratic(self, n: float, decks: int) -> "Quadratic":
         """Variance of the estimated count of v as a quadratic in the true count n_v."""
-        spread = self.spread(n, n, decks)
-        return spread.along(np.zeros(1), np.ones(1))  # a weight of 1 is its own square
+        return self.spread(n, n, decks).along(0.0, 1.0)  # a weight of 1 is its own square
 
     def spread(self, total: float, squares: float, decks: int) -> "Spread":
         """Variance of an estimated weighted count; all weights add up to `total`.
@@ -161,17 +160,11 @@ class Moments:
         The formula above with weights: Var = Σ w² p(1-p) - pair_weight [(Σ w d)² - Σ w² d²],
         where the squares of all weights add up to `squares`.
         """
-        p, q, d1, d0 = self.p, self.q, self.lean_holder, self.lean_other
-        holder, other = p * (1 - p), q * (1 - q)
+        lean = (self.lean_holder, self.lean_other)
         tied = self.pair_weight(decks)
-        scale = 1 / self.gain**2
-        masked = scale * self._masked(total, squares, decks)
-        return Spread(
-            scale * (other * squares - tied * d0**2 * (total**2 - squares)) + masked,
-            -2 * scale * tied * total * d0 * (d1 - d0),
-            -scale * tied * (d1 - d0) ** 2,
-            scale * (holder - other + tied * (d1**2 - d0**2)),
-        )
+        masked = self._masked(total, squares, decks)
+        parts = spread_parts(self.p, self.q, self.gain, *lean, tied, total, squares, masked)
+        return Spread(*parts)
 
     def _masked(self, total: float, squares: float, decks: int) -> Floats:
         if self.masks is None:
@@ -188,6 +181,29 @@ class Moments:
             )
 
 
+def spread_parts(
+    p: Any,
+    q: Any,
+    gain: Any,
+    d1: Any,
+    d0: Any,
+    tied: float,
+    total: float,
+    squares: float,
+    masked: Any = 0.0,
+) -> tuple[Any, Any, Any, Any]:
+    """The parts of a Spread, of arrays or, where a search compares thousands, of numbers."""
+    holder, other = p * (1 - p), q * (1 - q)
+    scale = 1 / (gain * gain)
+    apart = d1 - d0
+    return (
+        scale * (other * squares - tied * (d0 * d0) * (total**2 - squares)) + scale * masked,
+        -2 * scale * tied * total * d0 * apart,
+        -scale * tied * (apart * apart),
+        scale * (holder - other + tied * (d1 * d1 - d0 * d0)),
+    )
+
+
 class Spread(NamedTuple):
     """constant + linear x + square x² + held y: x weight of the holders of v, y its squares."""
 
@@ -196,7 +212,7 @@ class Spread(NamedTuple):
     square: Floats
     held: Floats
 
-    def along(self, start: Floats, slope: Floats) -> "Quadratic":
+    def along(self, start: Floats | float, slope: Floats | float) -> "Quadratic":
         """The same where y = start + slope x."""
         return Quadratic(
             self.constant + self.held * start, self.linear + self.held * slope, self.square

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from jrr.estimation.masks import (
     NOTHING_KNOWN,
@@ -89,12 +89,12 @@ class OwnNoise(Masks):
 
     def _own_law(self, reports: int, reach: int) -> WholeLaw:
         """The law of the sum of so many independent numbers, by its characteristic function."""
-        size = fft.next_fast_len(2 * reach + 1, real=True)
+        size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
         theta, each = laplace_waves(size, self.rate)
         waves = -reports * each
         if self.rounded:  # many coins, as if they were normal
             waves -= reports * ROUNDING * theta**2 / 2
-        chances = fft.fftshift(np.maximum(fft.irfft(np.exp(waves), size), 0.0))
+        chances = scipy.fft.fftshift(np.maximum(scipy.fft.irfft(np.exp(waves), size), 0.0))
         return WholeLaw(-(size // 2), chances / chances.sum())
 
 

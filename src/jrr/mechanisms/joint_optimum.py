@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jrr._base.exact import private_side
+from jrr.estimation.moments import spread_parts
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.informed_search import (
     certified_delta,
@@ -22,7 +23,7 @@ from jrr.mechanisms.informed_search import (
     search,
 )
 from jrr.mechanisms.request import Request, least
-from jrr.mechanisms.shifts import joint_moments, truth_probability
+from jrr.mechanisms.shifts import truth_probability
 
 Make = Callable[[float, float, int], Mechanism]  # p, s and plus cards -> the mechanism
 Line = tuple[float, float]  # (a, b) allows s <= (a - p)/b or, with b < 0, s <= (p - a)/-b
@@ -116,7 +117,7 @@ def _best_shares(request: Request) -> Iterator[float]:
     def worth(p: float) -> float:
         plus, minus = truths(p)
         lean = math.sqrt(max(0.0, plus - p) * max(0.0, p - minus))
-        return request.variance_of(joint_moments(k, p, lean, n, n))
+        return _worth(request, p, lean, n)
 
     # Where one of the two bounds gives way to the other.
     turns = ((low + known * best) / (1 + known), (top + known * worst) / (1 + known))
@@ -198,8 +199,7 @@ class _Deck:
     def worth(self, p: float, s: float) -> float:
         """The criterion."""
         lean = 2 * s * math.sqrt(self.share * (1 - self.share))
-        moments = joint_moments(self.request.k, p, lean, self.request.n, self.signed)
-        return self.request.variance_of(moments)
+        return _worth(self.request, p, lean, self.signed)
 
     def points(self) -> list[tuple[float, float]]:
         """Where the criterion can be least."""
@@ -228,6 +228,16 @@ class _Deck:
         for low, high in zip([1 / k, *inside], inside, strict=False):
             points.update(_inner_minimum(low, high, self.request, self._worth_of_most))
         return points
+
+
+def _worth(request: Request, p: float, lean: float, signed: int) -> float:
+    """The criterion for JRR as its parameters say, with so many cards that are not blank."""
+    k, n, reporters = request.k, request.n, request.reporters
+    q = (1 - p) / (k - 1)
+    tied = signed / (n * (n - 1))
+    leans = (lean, -lean / (k - 1))
+    constant, linear, square, held = spread_parts(p, q, p - q, *leans, tied, reporters, reporters)
+    return request.criterion(constant, linear + held, square)
 
 
 def _inner_minimum(

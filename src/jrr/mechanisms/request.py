@@ -115,9 +115,12 @@ class Request:
     def variance_of(self, moments: Moments) -> float:
         """The criterion for these moments."""
         # Averaged over the values: with an uneven deck they differ a little.
+        return self.criterion(*(float(np.mean(p)) for p in moments.quadratic(self.reporters, 1)))
+
+    def criterion(self, constant: float, linear: float, square: float) -> float:
+        """The criterion for a variance that is such a quadratic in the count of a value."""
         n = self.reporters
-        a, b, c = (float(np.mean(part)) for part in moments.quadratic(n, 1))
-        b, c = b * n, c * n**2
+        a, b, c = constant, linear * n, square * n**2
         known = self.frequency
         if known is None and self.k > 2:
             known = 1 / self.k  # the worst population: variances are concave in the frequency

@@ -59,20 +59,6 @@ def marginal_moments(
     )
 
 
-def joint_moments(k: int, p: float, lean: float, deck: int, signed: int) -> Moments:
-    """Moments of JRR as its parameters say: what a search compares."""
-    q = (1 - p) / (k - 1)
-    return Moments.same_for_all(
-        p=p,
-        q=q,
-        gain=p - q,
-        lean_holder=lean,
-        lean_other=-lean / (k - 1),
-        deck=deck,
-        signed=signed,
-    )
-
-
 def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
     """Lie by the j-th other value where the word falls into the j-th of k-1 equal parts."""
     step = lie_words // (k - 1)

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy import special
+import scipy
 
 from jrr._base import checks
 
@@ -64,9 +64,9 @@ def _delta(epsilon: float, rounds: int, at: float) -> float:
     over = (rounds - 2 * lies) * epsilon - at
     lies, over = lies[over > 0], over[over > 0]
     chances = (
-        special.gammaln(rounds + 1)
-        - special.gammaln(lies + 1)
-        - special.gammaln(rounds - lies + 1)
+        scipy.special.gammaln(rounds + 1)
+        - scipy.special.gammaln(lies + 1)
+        - scipy.special.gammaln(rounds - lies + 1)
         - lies * epsilon
         - rounds * np.logaddexp(0.0, -epsilon)
     )
