@@ -41,7 +41,7 @@ def signing_routes(console: Console) -> list[Route]:
             return _form(console, request, "This is not the admin token of this server.", 403)
         console.sessions.end(request.cookies.get(cookie_name(request)))
         name, _ = console.sessions.begin(holder.digest, holder.shown_name)
-        console.app.state.audit.note(holder.shown_name, "sign-in")
+        await console.app.state.audit.note(holder.shown_name, "sign-in")
         reply = RedirectResponse(f"{START}/", 303)
         is_https = request.url.scheme == "https"
         reply.set_cookie(
@@ -63,7 +63,7 @@ def signing_routes(console: Console) -> list[Route]:
             if not (same_origin(request) and session.accepts(fields.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
             console.sessions.end(name)
-            console.app.state.audit.note(session.operator, "sign-out")
+            await console.app.state.audit.note(session.operator, "sign-out")
         reply = RedirectResponse(f"{START}/sign-in", 303)
         is_https = request.url.scheme == "https"
         reply.delete_cookie(cookie_name(request), path="/" if is_https else START, secure=is_https)

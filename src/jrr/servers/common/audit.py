@@ -1,10 +1,12 @@
 """The audit log: who did what to which survey, and when; a file that is only appended to.
 
 One JSON object per line: `time` (UTC), `role`, `who` (the name of the admin token; empty where it
-has none), `what`, `survey` (its hash, or empty), `status` (of the reply). It names operators, never
-people who answer.
+has none), `what`, `survey` (its hash, or empty), `status` (of the reply; null: it begins). It names
+operators, never people who answer. The line of a beginning is on the disk before anything is done,
+so that nothing is done unnoted, whenever the server is killed.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -12,6 +14,7 @@ from datetime import UTC, datetime
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jrr.servers.common.problems import unavailable
 from jrr.servers.common.settings import Settings
 
 log = logging.getLogger("jrr.servers")
@@ -30,10 +33,20 @@ class AuditLog:
         self._role = settings.role
         self._path = audit_path(settings)
 
-    def note(self, who: str, what: str, survey: str = "", status: int = 200) -> None:
-        """Add a line; it is on the disk when this returns."""
+    async def begin(self, scope: Scope) -> None:
+        """Note that the operator of a request begins what it asks for.
+
+        Raises:
+            Problem: It cannot be noted, so it must not be done.
+        """
+        act = _act(scope)
+        if act is not None and not await self.note(scope[OPERATOR], *act, status=None):
+            raise unavailable()
+
+    async def note(self, who: str, what: str, survey: str = "", status: int | None = 200) -> bool:
+        """Add a line; it is on the disk when this returns, or False."""
         if not self._path:
-            return  # an application without a server, which would not start so
+            return True  # an application without a server, which would not start so
         line = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "role": self._role,
@@ -42,15 +55,20 @@ class AuditLog:
             "survey": survey,
             "status": status,
         }
-        try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                os.write(descriptor, f"{json.dumps(line)}\n".encode())
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        try:  # in a thread: nobody else waits for the disk
+            await asyncio.to_thread(self._append, f"{json.dumps(line)}\n".encode())
         except OSError as error:
             log.error("the audit log cannot be written: %s", error.strerror)
+            return False
+        return True
+
+    def _append(self, line: bytes) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, line)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def audit_path(settings: Settings) -> str:
@@ -67,7 +85,7 @@ class Audited:
         self._app, self._audit = app, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; noted when the reply begins, or when an error ends it."""
+        """Pass a request on; noted before the reply, or when an error ends it."""
         act = _act(scope)
         if act is None:
             await self._app(scope, receive, send)
@@ -75,21 +93,21 @@ class Audited:
         what, survey = act
         is_noted = False
 
-        def note(status: int) -> None:
+        async def note(status: int) -> None:
             nonlocal is_noted
             if OPERATOR in scope and not is_noted:
                 is_noted = True
-                self._audit.note(scope[OPERATOR], what, survey, status)
+                await self._audit.note(scope[OPERATOR], what, survey, status)
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                note(message["status"])
+                await note(message["status"])
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         except Exception:
-            note(500)  # it is answered further out; something may have been done nevertheless
+            await note(500)  # it is answered further out; something may have been done nevertheless
             raise
 
 

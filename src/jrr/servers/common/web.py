@@ -171,13 +171,14 @@ async def read_at_most(request: Request, limit: int) -> bytes:
 
 
 async def admin_only(request: Request) -> None:
-    """A dependency that lets only the holder of an admin token pass."""
+    """A dependency that lets only the holder of an admin token pass, and notes what begins."""
     guard: TokenGuard = request.app.state.tokens
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     holder = guard.who(token.strip()) if scheme.lower() == "bearer" else None
     if holder is not None:
         own = request.headers.get(ON_BEHALF, "")  # the console says for whom it asks
         request.scope[OPERATOR] = own if holder.is_own else holder.shown_name
+        await request.app.state.audit.begin(request.scope)
         return
     guard.note_wrong()
     raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
