@@ -147,7 +147,6 @@ def refusals(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str,
         {
             "what": f"processor of a refusal / of a stored report, {kind}",
             "ratio": (share := _ratio(refused, stored)),
-            "at_most": 0.09,
             "goodput_at_3_times": (1 - 3 * share) / (1 - share),
             "processor_ms": {"refused": refused, "stored": stored},
         }

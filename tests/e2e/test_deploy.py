@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml  # type: ignore[import-untyped]
 
 from jrr import RR
+from jrr.protocol.problems import read_problem
 from jrr.research.processes import Running, free_port, running
 from jrr.servers.common.safety import check_safety
 from jrr.servers.common.settings import load
@@ -72,13 +74,13 @@ def nginx(server: Running, port: int, folder: Path) -> list[str]:
     site = (DEPLOY / "nginx.conf").read_text()
     certificates = "/etc/letsencrypt/live/collector.example"
     for old, new in (
-        ("server 127.0.0.1:8001;", f"server {server.url.removeprefix('http://')};"),
+        ("server 127.0.0.1:8001", f"server {server.url.removeprefix('http://')}"),
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         (f"{certificates}/fullchain.pem", str(folder / "proxy.pem")),
         (f"{certificates}/privkey.pem", str(folder / "proxy.key")),
         ("/var/log/nginx/jrr.log", str(folder / "error.log")),
     ):
-        assert site.count(old) == 1, old
+        assert old in site, old
         site = site.replace(old, new)
     (folder / "site.conf").write_text(site)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -99,7 +101,7 @@ def caddy(server: Running, port: int, folder: Path) -> list[str]:
         ("\theader Strict", f"\ttls {folder}/proxy.pem {folder}/proxy.key\n\theader Strict"),
         ("{\n\tlog default", "{\n\tadmin off\n\tauto_https disable_redirects\n\tlog default"),
     ):
-        assert site.count(old) == 1, old
+        assert old in site, old
         site = site.replace(old, new)
     (folder / "Caddyfile").write_text(site)
     names = [f"JRR_HOST=https://127.0.0.1:{port}", f"JRR_SERVER={server.url[len('http://') :]}"]
@@ -161,6 +163,44 @@ def _tries(
             assert send(method, path, much, headers) in refused
     # An operator's long list gets through the proxy, and to the server's own checks.
     assert send("POST", f"{admin}/discard", b" " * (3 << 20) + b"{}", token) == 422
+
+
+@pytest.mark.slow_variants("caddy]")
+@pytest.mark.parametrize("make", [nginx, caddy], ids=["nginx", "caddy"])
+def test_a_proxy_as_shipped_tells_who_comes_beyond_its_limit_to_come_back(
+    make: object, tmp_path: Path
+) -> None:
+    assert callable(make)
+    for made, name in zip(_certificate(tmp_path), ("proxy.pem", "proxy.key"), strict=True):
+        made.rename(tmp_path / name)
+    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as busy, ExitStack() as stack:
+        server = SimpleNamespace(url=f"http://127.0.0.1:{busy.getsockname()[1]}")
+        command = make(server, port, tmp_path)
+        site = tmp_path / ("site.conf" if make is nginx else "Caddyfile")
+        text = site.read_text()
+        assert " 256  # who" in text or "max_conns=256;" in text
+        site.write_text(
+            text.replace("_count 256 ", "_count 2 ").replace("max_conns=256", "max_conns=2")
+        )
+        trusting = stack.enter_context(proxy(command, port, tmp_path))
+
+        def ask(path: str) -> http.client.HTTPSConnection:
+            asked = http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=60)
+            stack.enter_context(closing(asked)).request("POST", path, b"{}")
+            return asked
+
+        for _ in range(2):  # and none is answered
+            ask("/v1/surveys/x/reports")
+            stack.enter_context(busy.accept()[0])
+        reply = ask("/v1/surveys/x/reports").getresponse()
+        assert (reply.status, read_problem(reply.read())[0]) == (503, "busy")
+        assert 1 <= int(reply.headers["Retry-After"]) <= 4
+        assert reply.headers["Access-Control-Allow-Origin"] == "*"  # or a page could not tell
+        assert "max-age" in reply.headers["Strict-Transport-Security"]
+        ask("/v1/admin/surveys")  # operators are not counted
+        busy.settimeout(60)
+        stack.enter_context(busy.accept()[0])
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -62,7 +62,7 @@ def test_figures_and_log_lines_tell_of_nobody(tmp_path: Path) -> None:
         assert {"jrr_jobs_waiting", "jrr_jobs_room", "jrr_connections"} <= set(later)
         assert "process_resident_memory_bytes" in later
         named = set(re.findall(r"jrr_\w+", ALERTS.read_text()))  # what rules look at
-        assert len(named) == 3
+        assert len(named) == 4
         described = set(re.findall(r"^# TYPE (\w+)", told(port), re.MULTILINE))
         assert {name.removesuffix("_total") for name in named} <= {
             name.removesuffix("_total") for name in described

@@ -1,6 +1,7 @@
 """Connections that are silent, slow, huge or too many, at a server with real sockets."""
 
 import asyncio
+import random
 import socket
 import ssl
 import threading
@@ -13,71 +14,104 @@ from typing import Any
 import pytest
 import uvicorn
 
+from jrr.servers.common import connections
 from jrr.servers.common.certificates import make_certificate
-from jrr.servers.common.connections import HEADERS, MORE_REFUSALS, Door, protocol_of
-from jrr.servers.common.loops import ServerLoop
+from jrr.servers.common.connections import FEWEST, HEADERS, Connection, Server
 from jrr.servers.common.visitors import IS_THERE
 
-POST = b"POST /v1/surveys/x/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+LINE = b"POST /v1/surveys/x/reports HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
+def post(body: bytes = b"{}") -> bytes:
+    """An upload as clients write it."""
+    return LINE + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
 class App:
-    """Answers everything with 200, after its body; remembers the scopes."""
+    """Answers everything with 200, after its body; keeps what it was sent."""
 
     def __init__(self) -> None:
         self.scopes: list[Any] = []
-        self.hold = threading.Event()
+        self.bodies: list[bytes] = []
+        self.go_on = threading.Event()
+        self.go_on.set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
         self.scopes.append(scope)
+        body = b""
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
+            body += message.get("body", b"")
             if not message.get("more_body"):
                 break
+        self.bodies.append(body)
+        while not self.go_on.is_set():
+            await asyncio.sleep(0.01)
         headers = [(b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"ok"})
 
 
 @contextmanager
-def serving(app: Any, door: Door) -> Iterator[tuple[str, int]]:
+def serving(
+    app: Any, most: int = 100, tls: dict[str, Any] | None = None
+) -> Iterator[tuple[tuple[str, int], Server]]:
+    """A server in a thread: where it listens, and itself."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(
-            app, http=protocol_of(door), log_config=None, lifespan="off", access_log=False
+            app,
+            http=Connection,
+            ws="none",
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            **(tls or {}),
         )
-        server = uvicorn.Server(config)
+        server = Server(config, most)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            yield listening.getsockname()[:2]
+            yield listening.getsockname()[:2], server
         finally:
             server.should_exit = True
             thread.join(60)
             assert not thread.is_alive()
 
 
-def said(plug: socket.socket, wait: float = 60.0) -> bytes:
-    """One reply, or b"" where the server hung up."""
-    plug.settimeout(wait)
+def replies(plug: socket.socket, count: int, quiet: float = 0.0) -> list[int]:
+    """The statuses of so many replies, or of as many as come until the server disconnects.
+
+    quiet: Seconds in which no other one may follow.
+    """
     received = b""
-    while b"\r\n\r\n" not in received:
+    found: list[int] = []
+    plug.settimeout(60.0)
+    while len(found) < count:
+        head, whole, rest = received.partition(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        if whole and len(rest) >= int(length or 0):
+            found.append(int(head[9:12]))
+            received = rest[int(length or 0) :]
+            continue
         try:
             more = plug.recv(65536)
         except ConnectionError:
-            return b""
+            break
         if not more:
-            return b""
+            break
         received += more
-    return received
+    if quiet:
+        plug.settimeout(quiet)
+        with pytest.raises(TimeoutError):
+            plug.recv(1)
+    return found
 
 
-def ends_within(plug: socket.socket, seconds: float, drip: bytes = b"") -> bool:
-    """Whether the server hangs up in time, though a byte comes now and then."""
+def ends(plug: socket.socket, drip: bytes = b"", seconds: float = 60.0) -> bool:
+    """Whether the server disconnects, though a byte comes now and then."""
     plug.settimeout(0.05)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -93,136 +127,6 @@ def ends_within(plug: socket.socket, seconds: float, drip: bytes = b"") -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("first", "drip"),
-    [
-        (b"", b""),
-        (b"GET / HTTP/1.1\r\nHo", b"x"),
-        (POST[:-1].replace(b"Length: 2", b"Length: 90000"), b" "),
-        (GET, b""),
-    ],
-    ids=["silent", "slow headers", "slow body", "silent after a reply"],
-)
-def test_who_is_slow_is_hung_up_on(first: bytes, drip: bytes) -> None:
-    door = Door(deadline=0.3)
-    with serving(App(), door) as address, socket.create_connection(address) as plug:
-        plug.sendall(first)
-        if first == GET:
-            assert said(plug).startswith(b"HTTP/1.1 200")
-        assert ends_within(plug, 60.0, drip)
-    assert door.hung_up == 1
-    assert not door.open
-
-
-def test_who_keeps_asking_is_not_hung_up_on() -> None:
-    door = Door(deadline=4.0)
-    with serving(App(), door) as address, socket.create_connection(address) as plug:
-        for _ in range(15):  # for longer than the deadline
-            plug.sendall(POST)
-            assert said(plug).startswith(b"HTTP/1.1 200")
-            time.sleep(0.3)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"GET / HTTP/1.1\r\nA: " + b"a" * (HEADERS + 1),
-        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * HEADERS,
-        b"GET /" + b"a" * HEADERS + b" HTTP/1.1\r\nHost: x\r\n",
-        b"GET / HTTP/1.1\r\nA: " + b"a" * (4 << 20),
-    ],
-    ids=["one", "many", "address", "4 MB"],
-)
-def test_headers_have_an_end(head: bytes) -> None:
-    app = App()
-    with serving(app, Door()) as address, socket.create_connection(address) as plug:
-        try:
-            plug.sendall(head + b"\r\n\r\n")
-            reply = said(plug)
-        except ConnectionError:  # it hung up while we were still talking
-            reply = b""
-        assert reply == b"" or reply.startswith(b"HTTP/1.1 431 "), reply[:100]
-        if len(head) < 1 << 17:
-            assert b"urn:jrr:problem:too-large" in reply
-        with socket.create_connection(address) as other:
-            other.sendall(GET)
-            assert said(other).startswith(b"HTTP/1.1 200")
-    assert [scope["path"] for scope in app.scopes] == ["/healthz"]
-
-
-def test_ordinary_headers_pass() -> None:
-    app = App()
-    with serving(app, Door()) as address, socket.create_connection(address) as plug:
-        plug.sendall(GET[:-2] + b"A: " + b"a" * (HEADERS - 200) + b"\r\n\r\n")
-        assert said(plug).startswith(b"HTTP/1.1 200")
-    assert len(dict(app.scopes[0]["headers"])[b"a"]) == HEADERS - 200
-
-
-def test_of_too_many_connections_the_one_that_was_silent_longest_goes() -> None:
-    with serving(App(), Door(most=5)) as address, ExitStack() as stack:
-        silent = [stack.enter_context(socket.create_connection(address)) for _ in range(5)]
-        time.sleep(0.2)
-        honest = stack.enter_context(socket.create_connection(address))
-        honest.sendall(POST)
-        assert said(honest).startswith(b"HTTP/1.1 200")
-        assert ends_within(silent[0], 60.0)
-        for plug in silent[1:]:
-            plug.sendall(GET)
-            assert said(plug).startswith(b"HTTP/1.1 200")
-
-
-def test_where_there_is_no_room_uploads_are_refused_unread_and_the_rest_passes() -> None:
-    app, full = App(), [True]
-    door = Door(is_full=lambda: full[0])
-    with serving(app, door) as address, socket.create_connection(address) as plug:
-        for _ in range(3):  # on one connection
-            plug.sendall(POST)
-            reply = said(plug)
-            assert reply.startswith(b"HTTP/1.1 503 ")
-            assert b"urn:jrr:problem:busy" in reply
-            assert b"\r\nretry-after: " in reply
-            assert b"access-control-allow-origin: *" in reply  # or a page could not tell
-        assert (door.refused, app.scopes) == (3, [])
-        plug.sendall(POST.replace(b"/v1/surveys", b"/v1/admin/surveys"))
-        assert said(plug).startswith(b"HTTP/1.1 200")
-        plug.sendall(GET)
-        assert said(plug).startswith(b"HTTP/1.1 200")
-        plug.sendall(POST[:-1])  # not whole: the application will refuse it
-        time.sleep(0.1)
-        plug.sendall(POST[-1:])
-        assert said(plug).startswith(b"HTTP/1.1 200")
-        full[0] = False
-        plug.sendall(POST)
-        assert said(plug).startswith(b"HTTP/1.1 200")
-    assert door.refused == 3
-
-
-def test_beyond_one_refusal_for_each_answer_uploads_wait_unread() -> None:
-    app, full = App(), [True]
-    door = Door(is_full=lambda: full[0], may_refuse=-1_000_000)
-    with (
-        serving(app, door) as address,
-        socket.create_connection(address) as first,
-        socket.create_connection(address) as second,
-        socket.create_connection(address) as leaver,
-        socket.create_connection(address) as reader,
-    ):
-        for plug in (first, second, leaver):
-            plug.sendall(POST)
-        assert _comes_true(lambda: len(door.held) == 3)
-        leaver.close()
-        assert _comes_true(lambda: len(door.held) == 2)
-        reader.sendall(GET)  # others are served meanwhile
-        assert said(reader).startswith(b"HTTP/1.1 200")
-        assert (door.refused, len(app.scopes)) == (0, 1)
-        door.may_refuse = 1 - MORE_REFUSALS  # one at the next look, the first that came
-        assert said(first).startswith(b"HTTP/1.1 503")
-        door.may_refuse = -1_000_000
-        full[0] = False
-        assert said(second).startswith(b"HTTP/1.1 200")
-        assert (door.refused, len(app.scopes), len(door.held)) == (1, 2, 0)
-
-
 def _comes_true(what: Callable[[], bool]) -> bool:
     for _ in range(1200):
         if what():
@@ -231,41 +135,265 @@ def _comes_true(what: Callable[[], bool]) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    ("first", "drip"),
+    [
+        (b"", b""),
+        (GET[:-4], b"x"),
+        (post()[:-1].replace(b"Length: 2", b"Length: 90000"), b" "),
+        (post()[:-1].replace(b"surveys", b"admin/surveys").replace(b": 2", b": 90000"), b" "),
+        (GET, b""),
+        (GET + GET[:-4], b"x"),
+    ],
+    ids=["silent", "head", "body", "operator's body", "silent after a reply", "second head"],
+)
+def test_who_is_slow_is_disconnected(
+    first: bytes, drip: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "DEADLINE", 0.3)
+    monkeypatch.setattr(connections, "OPERATORS_DEADLINE", 0.3)
+    with serving(App()) as (address, server), socket.create_connection(address) as plug:
+        plug.sendall(first)
+        if first.startswith(GET):
+            assert replies(plug, 1) == [200]
+        assert ends(plug, drip)
+        assert server.disconnected == 1
+        assert _comes_true(lambda: not server.connections)
+
+
+def test_an_operators_long_list_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "DEADLINE", 0.3)
+    slow = LINE.replace(b"surveys", b"admin/surveys") + b"Content-Length: 9\r\n\r\n{"
+    with serving(App()) as (address, _), socket.create_connection(address) as plug:
+        plug.sendall(slow)
+        time.sleep(3.0)
+        plug.sendall(b"1234567}")
+        assert replies(plug, 1) == [200]
+
+
+def test_who_keeps_asking_or_is_waiting_for_an_answer_is_not_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "DEADLINE", 1.5)
+    app = App()
+    with serving(app) as (address, _), socket.create_connection(address) as plug:
+        for _ in range(10):  # for longer than the deadline
+            plug.sendall(post())
+            assert replies(plug, 1) == [200]
+            time.sleep(0.3)
+        app.go_on.clear()
+        plug.sendall(post())
+        time.sleep(3.5)
+        app.go_on.set()
+        assert replies(plug, 1) == [200]
+
+
+def test_who_does_not_read_the_reply_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "READING", 0.3)
+    over = threading.Event()
+
+    async def long_reply(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(200):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+        await send({"type": "http.response.body"})
+        over.set()
+
+    with serving(long_reply) as (address, server), socket.create_connection(address) as plug:
+        plug.sendall(GET)
+        assert _comes_true(lambda: server.disconnected == 1)
+        assert over.wait(60)  # nothing waits for it any more
+
+
+@pytest.mark.parametrize(
+    "head", [b"GET / HTTP/1.1\r\nA: ", b"GET /", b"GET / HTTP/1.1\r\n"], ids=["one", "url", "many"]
+)
+def test_headers_have_an_end(head: bytes) -> None:
+    app = App()
+    piece = b"A: b\r\n" * 10_000 if head.endswith(b"\n") else b"a" * 60_000
+    with serving(app) as (address, _), socket.create_connection(address) as plug:
+        plug.sendall(head)
+        assert ends(plug, piece, seconds=5.0)
+        with socket.create_connection(address) as other:
+            other.sendall(GET)
+            assert replies(other, 1) == [200]
+    assert [scope["path"] for scope in app.scopes] == ["/healthz"]
+
+
+def test_ordinary_headers_pass() -> None:
+    app = App()
+    with serving(app) as (address, _), socket.create_connection(address) as plug:
+        for _ in range(10):  # what comes before a request has begun is counted for each anew
+            plug.sendall(GET[:-2] + b"A: " + b"a" * (HEADERS // 4) + b"\r\n\r\n")
+            assert replies(plug, 1) == [200]
+    assert len(dict(app.scopes[0]["headers"])[b"a"]) == HEADERS // 4
+
+
+def test_no_more_are_accepted_than_can_be_answered_and_the_others_wait() -> None:
+    app = App()
+    app.go_on.clear()
+    with serving(app) as (address, server), ExitStack() as stack:
+        server.limit = 4
+        plugs = [stack.enter_context(socket.create_connection(address)) for _ in range(10)]
+        for plug in plugs:
+            plug.sendall(post())
+        assert _comes_true(lambda: len(app.scopes) == 4)
+        time.sleep(0.3)
+        assert len(app.scopes) == 4
+        app.go_on.set()
+        assert [replies(plug, 1) for plug in plugs] == [[200]] * 10
+        assert len(server.connections) <= server.most
+
+
+def test_of_too_many_those_that_are_silent_make_room_soon() -> None:
+    with serving(App(), most=5) as (address, _), ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(address)) for _ in range(5)]
+        time.sleep(0.2)
+        honest = stack.enter_context(socket.create_connection(address))
+        honest.sendall(post())
+        begun = time.monotonic()
+        assert replies(honest, 1) == [200]
+        assert time.monotonic() - begun < connections.DEADLINE - 2
+        assert all(ends(plug) for plug in silent)
+
+
+def test_how_many_may_be_open_follows_from_how_many_are_answered() -> None:
+    server = Server(uvicorn.Config(App(), http=Connection), 4_000)
+    one = Connection(server.config, server.server_state, {}, asyncio.new_event_loop())
+    server.connections.add(one)
+    now, before = 0.0, server.limit
+
+    def look(full: bool, busy: int, answered: int) -> int:
+        nonlocal now
+        now += 0.5
+        server.server_state.total_requests += answered
+        server._was_full, server._busiest = full, busy
+        server._adjust(now)
+        return server.limit
+
+    assert look(False, 1, 10_000) == before  # room enough
+    assert [look(True, 1, 1_000) for _ in range(20)][-1] == pytest.approx(1_000, abs=2)
+    assert [look(True, 1, 1) for _ in range(20)][-1] == FEWEST
+    assert look(True, 0, 0) == 2 * FEWEST  # they are silent: no measure of anything
+    assert [look(True, 0, 0) for _ in range(20)][-1] == 4_000
+    one.loop.close()
+
+
+def test_in_a_crowd_connections_are_given_to_others_after_a_reply() -> None:
+    app = App()
+    with serving(app, most=20) as (address, server), ExitStack() as stack:
+        over = threading.Event()
+
+        def ask(hog: socket.socket) -> None:
+            while not over.is_set():
+                try:
+                    hog.sendall(post())
+                    if not replies(hog, 1):
+                        return
+                except OSError:
+                    return
+
+        hogs = [stack.enter_context(socket.create_connection(address)) for _ in range(20)]
+        threads = [threading.Thread(target=ask, args=(hog,)) for hog in hogs]
+        for thread in threads:
+            thread.start()
+        honest = stack.enter_context(socket.create_connection(address))
+        honest.sendall(GET)
+        assert replies(honest, 1) == [200]
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert server.disconnected == 0
+
+
 def test_a_handshake_of_tls_must_end_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ServerLoop, "handshake", 0.5)
+    monkeypatch.setattr(connections, "DEADLINE", 0.5)
     certificate, key = make_certificate(tmp_path / "tls")
-
-    async def silent_client() -> bool:
-        """Whether somebody who opens a connection and says nothing is hung up on."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
-        writer.write(b"\x16\x03\x01")  # a handshake that goes no further
-        try:
-            found = await asyncio.wait_for(reader.read(), 60.0)
-        except ConnectionError:
-            found = b""
-        except TimeoutError:
-            return False
-        finally:
-            writer.close()
-            server.close()
-        return found == b""
-
-    with asyncio.Runner(loop_factory=ServerLoop) as runner:
-        assert runner.run(silent_client())
+    files = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
+    with serving(App(), tls=files) as (address, server):
+        with socket.create_connection(address) as plug:
+            plug.sendall(b"\x16\x03\x01")  # a handshake that goes no further
+            assert ends(plug)
+        context = ssl.create_default_context(cafile=str(certificate))
+        context.check_hostname = False
+        with context.wrap_socket(socket.create_connection(address)) as plug:
+            plug.sendall(GET)
+            assert replies(plug, 1) == [200]
+        assert not server._opening
 
 
 def test_the_application_can_ask_whether_somebody_still_waits() -> None:
     app = App()
-    with serving(app, Door()) as address:
+    with serving(app) as (address, _):
         with socket.create_connection(address) as plug:
-            plug.sendall(POST[:-1])
+            plug.sendall(post()[:-1])
             assert _comes_true(lambda: len(app.scopes) == 1)
             is_there = app.scopes[0][IS_THERE]
             assert is_there()
         assert _comes_true(lambda: not is_there())
+
+
+def test_however_a_stream_is_cut_each_request_has_one_reply() -> None:
+    drawn = random.Random(7)
+    app = App()
+    with serving(app) as (address, _), socket.create_connection(address) as plug:
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sent: list[bytes] = []
+        for number in range(60):
+            # A body that is itself an upload, as one would write it to be smuggled in.
+            bodies = [post(b"%d.%d" % (number, at)) for at in range(drawn.randint(1, 3))]
+            stream = b"".join(post(body) for body in bodies)
+            cuts = sorted(drawn.sample(range(1, len(stream)), drawn.randint(0, 3)))
+            for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+                plug.sendall(stream[start:end])
+                time.sleep(0.001)
+            assert replies(plug, len(bodies)) == [200] * len(bodies)
+            sent += bodies
+        assert replies(plug, 0, quiet=0.1) == []
+    assert app.bodies == sent
+
+
+class Hasty:
+    """Refuses long bodies before they have come, as the collector does."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        length = int(dict(scope["headers"])[b"content-length"])
+        headers = [(b"content-length", b"2")]
+        status = 413 if length > 100 else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+def test_the_rest_of_a_body_is_no_request_though_it_was_answered_before() -> None:
+    inner = post(b"x" * 100)
+    with serving(Hasty()) as (address, _), socket.create_connection(address) as plug:
+        plug.sendall(LINE + b"Content-Length: %d\r\n\r\n" % len(inner))
+        assert replies(plug, 1) == [413]
+        plug.sendall(inner)
+        plug.sendall(post(b"next"))
+        assert replies(plug, 1, quiet=0.3) == [200]
+
+
+def test_who_asks_for_much_at_once_is_disconnected() -> None:
+    with serving(App()) as (address, _), socket.create_connection(address) as plug:
+        plug.sendall(post() * 10)
+        assert replies(plug, 10) == [200] * 10
+        plug.sendall(post() * 500)
+        assert len(replies(plug, 500)) < 500
+
+
+def test_who_sends_two_requests_and_then_no_http_leaves_nothing_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = App()
+    app.go_on.clear()
+    with serving(app) as (address, _):
+        with socket.create_connection(address) as plug:
+            plug.sendall(post() * 2 + b"\0")
+        time.sleep(0.3)
+        app.go_on.set()
+        time.sleep(0.3)
+    assert app.bodies in ([], [b"{}"])
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

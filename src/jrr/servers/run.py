@@ -14,11 +14,10 @@ from sqlalchemy import Engine
 
 from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.protocol.states import Role
-from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
+from jrr.servers.common.connections import BACKLOG, DEADLINE, Connection, Server
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.garbage import settle
 from jrr.servers.common.logs import configure
-from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety, claim, keep_memory_private
 from jrr.servers.common.settings import Settings
 
@@ -30,9 +29,8 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
 
 CONSOLE = "jrr.console.app"
 log = logging.getLogger("jrr.servers")
-DOORS = 128
 MOST_CONNECTIONS = 4_000
-SPARE_FILES = 100 + DOORS  # for databases, logs and keys, and the listening sockets
+SPARE_FILES = 100  # for databases, logs and keys
 
 
 def serve(
@@ -121,17 +119,26 @@ def run_app(
         ArgumentError: No certificate and its key, or a port that is taken.
     """
     config = _configured(app, certificate, key)
+    server = Server(config, _most_connections())
+    metrics = getattr(getattr(app, "state", None), "metrics", None)
+    if metrics is not None:
+        metrics.watch(server)
     listening = _listening(host, port)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
     _listen_for_hangup(config, certificate, key, on_hangup)
     settle()
-    # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
-    # whoever is not accepted cannot even be refused; so there are several for the one address.
-    doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]
-    with asyncio.Runner(loop_factory=ServerLoop) as runner:
-        runner.run(uvicorn.Server(config).serve(sockets=doors))
+    with asyncio.Runner(loop_factory=_loop) as runner:
+        runner.run(server.serve(sockets=[listening]))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # Windows
+        return asyncio.SelectorEventLoop()
+    return uvloop.new_event_loop()
 
 
 def _listen_for_hangup(
@@ -150,15 +157,12 @@ def _listen_for_hangup(
 
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
-    door = _door(app)
-    metrics = getattr(getattr(app, "state", None), "metrics", None)
-    if metrics is not None:
-        metrics.watch(door)
-    quiet_logs()
+    # Whoever speaks no HTTP must not be able to fill the log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        http=protocol_of(door),
-        limit_concurrency=door.most + 100,  # the door keeps to `most`; this is the wall behind it
+        http=Connection,
+        ws="none",
         access_log=False,  # who came when, and from where, is nobody's business
         log_config=None,
         server_header=False,
@@ -176,16 +180,6 @@ def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
             f"{certificate!r} and {key!r}"
         ) from None
     return config
-
-
-def _door(app: Any) -> Door:
-    """For an application that says whether it is full (jrr.servers.common.web), or any other."""
-    state = getattr(app, "state", None)
-    return Door(
-        is_full=getattr(state, "is_full", lambda: False),
-        any_origin=getattr(state, "any_origin", False),
-        most=_most_connections(),
-    )
 
 
 def _most_connections() -> int:
@@ -209,7 +203,7 @@ def _most_connections() -> int:
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ArgumentError(
             f"host and port must be free to listen on, got {host}:{port}: {error.strerror}"

@@ -25,7 +25,7 @@ from prometheus_client.metrics_core import Metric
 from jrr.errors import ArgumentError
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.certificates import certificate_end
-from jrr.servers.common.connections import Door
+from jrr.servers.common.connections import Server
 
 STEP = 10  # in which counts are told
 _PROCESS_STEPS = {  # figures of the process move with every visitor too, unless told so coarsely
@@ -89,19 +89,18 @@ class Metrics:
         self._process = CollectorRegistry()
         ProcessCollector(registry=self._process)
 
-    def watch(self, door: Door) -> None:
+    def watch(self, server: Server) -> None:
         """Count what happens to connections too."""
-        exact = self._exact
         for name, text, read in (
-            ("jrr_connections", "Open connections.", lambda: len(door.open)),
-            ("jrr_refused_unread", "Uploads that were refused unread.", lambda: door.refused),
+            ("jrr_connections", "Open connections.", lambda: len(server.connections)),
+            ("jrr_connection_limit", "Connections that may be open now.", lambda: server.limit),
             (
-                "jrr_hung_up",
-                "Connections that were silent, slow or too many.",
-                lambda: door.hung_up,
+                "jrr_disconnected",
+                "Connections that were silent or slow.",
+                lambda: server.disconnected,
             ),
         ):
-            Gauge(name, text, registry=exact).set_function(read)
+            Gauge(name, text, registry=self._exact).set_function(read)
 
     def count_refusal(self, reason: str) -> None:
         """A problem was answered."""

@@ -21,7 +21,7 @@ from jrr.errors import JrrError
 from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.audit import ON_BEHALF, OPERATOR, Audited, AuditLog
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
+from jrr.servers.common.cors import CrossOrigin, read_origins
 from jrr.servers.common.database import write_nothing
 from jrr.servers.common.measured import Measured
 from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_survey
@@ -81,8 +81,6 @@ def make_app(
     app.state.metrics = _metrics(settings, writer)
     app.state.tokens = TokenGuard(settings.admin_token_sha256)
     app.state.writer = writer
-    app.state.is_full = lambda: writer.is_full  # asked by connections
-    app.state.any_origin = ANY in read_origins(settings.origins)
     uploads: list[Upload] = []  # roles add theirs
     app.state.uploads = uploads
     app.add_middleware(Uploads, kinds=uploads)
