@@ -2,7 +2,10 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,25 +15,32 @@ from jrr.research.embedded import postgres
 from jrr.servers.collector.intake import IncomingAnswers
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.database import connect, prepare, scrub
 from jrr.servers.common.problems import Problem
 from tests.servers.collecting import JOBS, asking, begin, body, person
+from tests.servers.test_survey_uploads import statements
 
 pytestmark = pytest.mark.heavy
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("replicas")
 
 
+@pytest.fixture(scope="module")
+def databases(folder: Path) -> Iterator[list[str]]:
+    """Empty databases, one for each test."""
+    with postgres(folder, *(f"collector{number}" for number in range(5))) as addresses:
+        yield list(addresses.values())
+
+
 @pytest.fixture
-def engine(folder: Path) -> Iterator[Engine]:
-    with postgres(folder, "collector") as addresses:
-        made = connect(addresses["collector"])
-        prepare(made, "collector")
-        yield made
-        made.dispose()
+def engine(databases: list[str]) -> Iterator[Engine]:
+    made = connect(databases.pop())
+    prepare(made, "collector")
+    yield made
+    made.dispose()
 
 
 async def taken(writer: Writer, incoming: list[IncomingAnswers]) -> list[bool | str]:
@@ -103,6 +113,59 @@ def test_the_same_survey_at_both_at_once(engine: Engine) -> None:
         wait_until_blocked(engine)
     other.join()
     assert outcomes == [False]
+
+
+def deadlocks(engine: Engine) -> int:
+    query = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    with engine.connect() as connection:
+        return int(connection.exec_driver_sql(query).scalar_one())
+
+
+def test_rewriting_the_tables_waits_for_answers_that_are_being_taken(engine: Engine) -> None:
+    """A transaction asks for the surveys first, and so does what rewrites all tables."""
+    survey = asking(1, "mrr")
+    with engine.begin() as connection:
+        begin(connection, survey)
+        held = CollectorStore(connection).find(survey.hash)
+    incoming = [JOBS.read(held, body(survey, person(1)))]
+    with ThreadPoolExecutor(1) as pool:
+        with engine.begin() as connection, statements(engine) as seen:
+            assert CollectorStore(connection).holds(survey.hash)
+            rewritten = pool.submit(scrub, engine, CollectorStore.metadata)
+            wait_until_blocked(engine)
+            seen.clear()
+            assert JOBS.receive_all(connection, incoming) == [True]
+            assert "FROM surveys" in seen[0]
+        rewritten.result(60)
+    assert deadlocks(engine) == 0
+
+
+def test_operators_of_two_collectors_wait_for_nobody_in_a_circle(engine: Engine) -> None:
+    """One locks the first survey and then the second, the other the second and then the first."""
+    surveys = asking(1, "mrr"), asking(2, "mrr")
+    with engine.begin() as connection:
+        for survey in surveys:
+            begin(connection, survey)
+    both = threading.Barrier(2)
+
+    def lock(connection: Connection, name: str) -> None:
+        CollectorStore(connection).find(name, lock=True)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(1)
+
+    async def at_one(names: list[str]) -> None:
+        writer = Writer(engine, has_replicas=True)
+        try:
+            busy = writer.run(lambda _: time.sleep(0.3))  # meanwhile the others wait together
+            await asyncio.gather(busy, *(writer.run(lock, name) for name in names))
+        finally:
+            writer.close()
+
+    names = [survey.hash for survey in surveys]
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(asyncio.run, at_one(order)) for order in (names, names[::-1])]:
+            done.result(60)
+    assert deadlocks(engine) == 0
 
 
 def wait_until_blocked(engine: Engine) -> None:

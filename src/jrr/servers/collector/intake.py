@@ -38,7 +38,7 @@ def receive(
     """
     # Several processes may take answers at the same time, until few are still to come.
     near = incoming[0].capacity - len(incoming) - NEARLY_FULL
-    almost = store.has_processes and store.count_of_arrivals(name) >= near
+    almost = store.has_processes and store.find(name).arrivals >= near
     held = store.find(name, lock=almost, share=True)
     check_state(Act.REPORT_AGAIN, held)
     intake = Intake(store, held, now, [one.answers for one in incoming])

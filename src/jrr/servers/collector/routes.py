@@ -45,7 +45,8 @@ class FileBytes(Response):
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
     jobs = CollectorJobs(clock)
-    writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
+    tidying = housekeeping_of(engine, jobs.store.metadata)
+    writer = Writer(engine, tidying, has_replicas=engine.dialect.name != "sqlite")
     memory = SurveyMemory(writer, jobs)
     app = role_app(settings, engine, writer, jobs, memory)
     admin = admin_dependency(settings)

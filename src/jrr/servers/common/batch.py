@@ -70,10 +70,20 @@ class Writer:
 
     A job checks everything first and writes last: a refusal must leave nothing. Every job may be
     repeated: where a connection broke while committing, it is.
+
+    With replicas, other processes that write to the same database, a single job has a transaction
+    of its own, and a bulk job locks surveys in the order of their names: nobody waits in a circle.
     """
 
-    def __init__(self, engine: Engine, housekeeping: Housekeeping | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        housekeeping: Housekeeping | None = None,
+        *,
+        has_replicas: bool = False,
+    ) -> None:
         self._engine = engine
+        self._has_replicas = has_replicas
         self._housekeeping = housekeeping
         self._outages = Outages()
         self._connection: Connection | None = None  # kept open, in the writer's thread
@@ -180,13 +190,15 @@ class Writer:
 
     def _taken(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
-        while self._first and len(batch) < MOST:
-            if self._first[0].kind == ALONE:
-                return batch or [self._first.popleft()]
-            batch.append(self._first.popleft())
-        while self._queue and len(batch) < MOST:
-            batch.append(self._queue.popleft())
+        for queue in (self._first, self._queue):
+            while queue and len(batch) < MOST:
+                if self._stands_alone(queue[0]):
+                    return batch or [queue.popleft()]
+                batch.append(queue.popleft())
         return batch
+
+    def _stands_alone(self, one: _Waiting) -> bool:
+        return one.kind == ALONE or (self._has_replicas and one.kind == SINGLE)
 
     def _still_there(self, batch: list[_Waiting]) -> list[_Waiting]:
         """Those for whom somebody waits; the others are told that nothing was done."""

@@ -25,6 +25,7 @@ from sqlalchemy.pool import NullPool
 from jrr.errors import ArgumentError, DamagedError, UnreachableError
 
 READS = "jrr_reads"  # an option of connections that never write
+_FIRST = "surveys"  # the table that every transaction asks first, so that none waits in a circle
 SCHEMA = 1  # grows when tables of any server change after a release
 _SCHEMAS = Table(
     "jrr_schema",
@@ -138,9 +139,11 @@ def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
     """
     if engine.dialect.name == "postgresql" and metadata is not None:
         with engine.begin() as connection:
-            for table in metadata.sorted_tables:
+            tables = sorted(metadata.sorted_tables, key=lambda table: table.name != _FIRST)
+            names = ", ".join(table.name for table in tables)
+            connection.execute(text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
+            for table in tables:
                 name, order = table.name, ", ".join(column.name for column in table.primary_key)
-                connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"))
                 connection.execute(
                     text(f"CREATE TEMP TABLE jrr_{name} ON COMMIT DROP AS SELECT * FROM {name}")
                 )
