@@ -38,17 +38,21 @@ def figures(question: ReportedQuestion) -> list[str]:
 
 
 class Looks:
-    """Pictures of every page; nothing that keeps anybody out; nothing wider than the screen."""
+    """Pictures of every page; nothing that keeps anybody out; nothing wider than the screen.
 
-    def __init__(self, axe: str, folder: Path, looks: list[str]) -> None:
-        self.axe, self.folder, self.looks = axe, folder, looks
+    by_turns: every page has one of the looks, the next page the next one.
+    """
+
+    def __init__(self, axe: str, folder: Path, looks: list[str], by_turns: bool) -> None:
+        self.axe, self.folder, self.looks, self.by_turns = axe, folder, looks, by_turns
         self.seen: list[str] = []
 
     def __call__(self, page: Any, name: str) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         # Evaluated by the debugger, which the page's policy does not bind.
         page.evaluate(f"() => {{ if (!window.axe) {{ {self.axe} }} }}")
-        for look in self.looks:
+        turn = len(self.seen) % len(self.looks)
+        for look in self.looks[turn : turn + 1] if self.by_turns else self.looks:
             width, height, scheme = LOOKS[look]
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme=scheme)
@@ -80,8 +84,9 @@ def test_a_survey_from_the_plan_to_the_files(
     try:
         page = context.new_page()
         page.on("pageerror", lambda error: said.append(str(error)))
-        some = ["desktop-light", "tablet-dark"] if people < 100 else list(LOOKS)
-        looks = Looks(axe_script, SCREENSHOTS / "console", some)
+        few = people < 100
+        some = ["desktop-light", "tablet-dark"] if few else list(LOOKS)
+        looks = Looks(axe_script, SCREENSHOTS / "console", some, by_turns=few)
         researcher = Researcher(page, servers, looks)
         researcher.sign_in()
         researcher.plan(people)

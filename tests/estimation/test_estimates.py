@@ -395,6 +395,7 @@ def test_intervals_hold_their_level(build: Build, epsilon: float, k: int, n: int
             assert understated < HOLDS, frequency
 
 
+@pytest.mark.slow_variants("1-0.9-", "4-1.0-")
 @pytest.mark.statistical
 @pytest.mark.parametrize("build", EVERY)
 @pytest.mark.parametrize(("decks", "kept"), [(1, 0.5), (1, 0.9), (4, 1.0), (4, 0.6), (20, 1.0)])

@@ -1,6 +1,7 @@
 """Survey weights: exact moments by enumeration, the weighted interval, and what is refused."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -96,22 +97,16 @@ CASES = [
 
 
 def exact_moments(
-    case: Case, values: Sequence[int], weights: Sequence[Fraction], v: int, p: Fraction, q: Fraction
+    law: Law, weights: Sequence[Fraction], v: int, p: Fraction, q: Fraction
 ) -> tuple[Fraction, Fraction]:
-    """Mean and variance of Σ w_i (1[y_i = v] - q) / (p - q) over all deals and reports."""
-    law = oracle.reports_of_deals(case.cards, case.channel, values)
-    found = [
-        (
-            probability,
-            sum(
-                (w * ((y == v) - q) / (p - q) for w, y in zip(weights, reports, strict=True)),
-                oracle.ZERO,
-            ),
-        )
-        for reports, probability in law.items()
-    ]
-    mean = sum((chance * x for chance, x in found), oracle.ZERO)
-    return mean, sum((chance * (x - mean) ** 2 for chance, x in found), oracle.ZERO)
+    """Mean and variance of Σ w_i (1[y_i = v] - q) / (p - q) over all reports y."""
+    told: defaultdict[Fraction, Fraction] = defaultdict(Fraction)  # the weight of who reports v
+    for reports, probability in law.items():
+        weight = sum((w for w, y in zip(weights, reports, strict=True) if y == v), oracle.ZERO)
+        told[weight] += probability
+    mean = sum((chance * x for x, chance in told.items()), oracle.ZERO)
+    variance = sum((chance * (x - mean) ** 2 for x, chance in told.items()), oracle.ZERO)
+    return (mean - q * sum(weights)) / (p - q), variance / (p - q) ** 2
 
 
 def support_chances(case: Case, v: int) -> tuple[Fraction, Fraction]:
@@ -132,9 +127,10 @@ def test_unbiased_and_of_the_stated_variance_for_every_population(case: Case) ->
     total, squares = sum(weights), sum(w * w for w in weights)
     spread = moments.spread(float(total), float(squares), case.decks)
     for values in product(range(k), repeat=n):
+        law = oracle.reports_of_deals(case.cards, case.channel, values)
         for v in range(k):
             p, q = support_chances(case, v)
-            mean, variance = exact_moments(case, values, weights, v, p, q)
+            mean, variance = exact_moments(law, weights, v, p, q)
             held = [w for w, x in zip(weights, values, strict=True) if x == v]
             weight, weight_squares = sum(held), sum(w * w for w in held)
             assert mean == weight
@@ -170,7 +166,8 @@ def test_a_variance_without_the_squares_would_be_found() -> None:
     """The negative control: weights that were averaged away state another variance."""
     case = CASES[5]
     weights = WEIGHTS[: case.people]
-    _, variance = exact_moments(case, (1, 1, 0, 0, 0, 0), weights, 1, *support_chances(case, 1))
+    law = oracle.reports_of_deals(case.cards, case.channel, (1, 1, 0, 0, 0, 0))
+    _, variance = exact_moments(law, weights, 1, *support_chances(case, 1))
     n, total = case.people, float(sum(weights))
     unweighted = case.mechanism.variance([4, 2])[1] * (total / n) ** 2
     assert unweighted != pytest.approx(float(variance), rel=0.1)

@@ -831,15 +831,15 @@ def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
 
 
 def test_a_guarantee_cannot_be_carried_to_another_mechanism() -> None:
-    plan = jrr.plan(300, 0.5, 0, view="everything", delta=1e-6, mechanism="drr")
+    plan = jrr.plan(60, 0.5, 0, view="everything", delta=1e-6, mechanism="drr")
     assert plan.everything(1e-6) <= 0.5
-    other = jrr.DRR(300, truth=0.9, own=0.05)
+    other = jrr.DRR(60, truth=0.9, own=0.05)
     assert other.epsilon("everything", delta=1e-6) > 2.9
     request = plan.request
     for change in (
         {"mechanism": other},
         {"delta": 1e-30},
-        {"request": dataclasses.replace(request, colluders=200)},
+        {"request": dataclasses.replace(request, colluders=40)},
         {"request": dataclasses.replace(request, epsilon=0.4)},
         {"request": dataclasses.replace(request, dealer_epsilon=0.6)},
     ):

@@ -98,7 +98,7 @@ def test_a_folder_of_parquet_files_is_one_table(name: str, tmp_path: Path) -> No
         assert tables.estimate(folder, by="region", engine=engine).to_dict() == expected
 
 
-@pytest.mark.slow_variants("OLH joint]")
+@pytest.mark.slow_variants("SUE dealt]", "OLH joint]")
 @pytest.mark.parametrize("name", ["JRR even", "SUE dealt", "OLH joint"])
 def test_a_table_of_a_database_file(name: str, tmp_path: Path) -> None:
     path = reports_file(tmp_path / "reports.parquet", name)

@@ -15,7 +15,7 @@ SCALE = 1 << BITS
 
 def words_up(probability: Fraction, multiple: int = 1) -> int:
     """The fewest words, a multiple of `multiple`, that are at least this probability."""
-    return -(-probability * SCALE // multiple) * multiple
+    return -(-probability.numerator * SCALE // (probability.denominator * multiple)) * multiple
 
 
 def words_down(probability: Fraction) -> int:
