@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Engine
 
+from benchmarks import replicas
 from jrr.research.embedded import postgres
 from jrr.servers.collector.intake import IncomingAnswers
 from jrr.servers.collector.store import CollectorStore
@@ -182,3 +183,10 @@ def wait_until_blocked(engine: Engine) -> None:
 
 def blocked(connection: Connection, query: str) -> bool:
     return bool(connection.exec_driver_sql(query).scalar_one())
+
+
+def test_retries_that_reach_another_collector_are_repeats() -> None:
+    """As processes; `python -m benchmarks.replicas` sends 10,000 pairs."""
+    found = replicas.measure(pairs=200)
+    assert found["replies"] == {"200": 200, "201": 200}
+    assert found["kept"], found

@@ -176,7 +176,11 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     def stored_answers(
         self, held: CollectorSurvey, who: Iterable[bytes]
     ) -> dict[bytes, StoredAnswers]:
-        """What those of some people have sent who have answered, without serial numbers."""
+        """What those of some people have sent who have answered, without serial numbers.
+
+        The same is asked for whoever has not: the time of a reply must not tell.
+        """
+        who = set(who)
         rows = self.rows_of(self.people, held.name, who)
         names = list(held.numbers)
         sent: dict[bytes, dict[str, StoredReport]] = {name: {} for name in rows}
@@ -185,7 +189,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             self.reports,
             survey=[held.name],
             question=range(len(names)),
-            pseudonym=rows.keys(),
+            pseudonym=who,
         ):
             report = StoredReport(carded=bool(row.carded), report=bytes(row.report))
             sent[bytes(row.pseudonym)][names[row.question]] = report
