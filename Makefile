@@ -1,5 +1,7 @@
 PYTHON ?= python3
 ARGS ?=
+DIGEST ?=
+ENGINE ?= podman
 BIN := .venv/bin
 UV := $(BIN)/uv
 
@@ -15,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom clean help
+.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom audit image clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
@@ -104,12 +106,18 @@ lock: $(UV) ## choose the newest versions that fit pyproject.toml, write require
 		--output-file requirements-spark.lock
 	rm -f uv.lock
 
-sbom: $(UV) ## list what a server is made of (CycloneDX) in build/sbom.json, and look for known weaknesses of it
+sbom: $(UV) ## list what a server is made of (CycloneDX) in build/sbom.json
 	@mkdir -p build
 	$(UV) tool run --quiet --from cyclonedx-bom cyclonedx-py requirements requirements-serve.lock -o build/sbom.json
 	@echo "build/sbom.json"
-	@$(UV) tool run --quiet pip-audit -r requirements-serve.lock --disable-pip --require-hashes || \
-		echo "weaknesses were found, or their database could not be reached: see above"
+
+audit: $(UV) ## look for known weaknesses of what a server is made of, where their database can be reached
+	@$(BIN)/python tools/audit_packages.py $(UV) tool run --quiet pip-audit
+
+image: ## build the container image of the servers, on a base image by its digest (DIGEST=sha256:…)
+	@case "$(DIGEST)" in sha256:*) ;; *) echo "which base image? make image DIGEST=sha256:…, as told by" \
+		"skopeo inspect --format '{{.Digest}}' docker://docker.io/library/python:3.12-slim" >&2; exit 2;; esac
+	$(ENGINE) build -f deploy/Containerfile --build-arg DIGEST=$(DIGEST) -t jrr .
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf .venv uv.lock build dist jrr-demo jrr-reproduction .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
