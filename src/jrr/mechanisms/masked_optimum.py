@@ -16,7 +16,7 @@ from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.request import Request
 
 LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
-_ANNOUNCED_SHARES = (0.03, 0.5)  # of c for cards whose sum is announced: at least and at most
+_ANNOUNCED_SHARES = (0.03, 0.97)  # of c for cards whose sum is announced: at least and at most
 _DEARER = 1.02  # variance that small cards may cost: the smaller, the less a liar moves the result
 _COINS_TRIED = (1.0, 0.6, 0.35, 0.2, 0.1)  # of the way from ε to the cap
 _SHARES_TRIED = (0.02, 0.1, 0.25, 0.5, 0.75, 0.97)  # of c for the card of a closed deck
@@ -104,7 +104,7 @@ def _announced_design(request: Request, coin: Coin, own: float, step: float) -> 
     allowed = _DEARER * _worth(request, coin, design(low))
     if _worth(request, coin, design(high)) <= allowed:
         return design(high)
-    for _ in range(12):
+    for _ in range(13):
         middle = (low + high) / 2
         if _worth(request, coin, design(middle)) <= allowed:
             low = middle

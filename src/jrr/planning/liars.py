@@ -23,7 +23,7 @@ def liar_bias(mechanism: Mechanism, frequency: float = USUAL_SHARE, value: int =
     Example:
         >>> import jrr
         >>> round(liar_bias(jrr.plan(10_000, 1.0).mechanism))
-        48
+        40
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     q, gain = lie_and_gain(mechanism, value)
