@@ -5,6 +5,7 @@ import jrr
 PUBLIC = [
     "Bins",
     "Bits",
+    "Block",
     "Choice",
     "Contributor",
     "DRR",
@@ -31,6 +32,7 @@ PUBLIC = [
     "SUE",
     "SecureRandom",
     "SeededRandom",
+    "Subset",
     "Tally",
     "TwoPhasePlan",
     "Words",

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from jrr.estimation.tally import Tally
     from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.coins.bits import Bits
+    from jrr.mechanisms.coins.block import Block
     from jrr.mechanisms.coins.choice import Choice
+    from jrr.mechanisms.coins.subset import Subset
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
@@ -53,6 +55,7 @@ __all__ = [
     "SUE",
     "Bins",
     "Bits",
+    "Block",
     "Choice",
     "Contributor",
     "Difference",
@@ -71,6 +74,7 @@ __all__ = [
     "RangeTree",
     "SecureRandom",
     "SeededRandom",
+    "Subset",
     "Tally",
     "TwoPhasePlan",
     "Words",
@@ -96,6 +100,7 @@ __version__ = "0.1.0"
 _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not used
     "Bins": "jrr.mechanisms.numbers",
     "Bits": "jrr.mechanisms.coins.bits",
+    "Block": "jrr.mechanisms.coins.block",
     "Choice": "jrr.mechanisms.coins.choice",
     "Contributor": "jrr.client.contributor",
     "DRR": "jrr.mechanisms.dealt",
@@ -121,6 +126,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "SUE": "jrr.mechanisms.unary",
     "SecureRandom": "jrr._base.randomness",
     "SeededRandom": "jrr._base.randomness",
+    "Subset": "jrr.mechanisms.coins.subset",
     "Tally": "jrr.estimation.tally",
     "TwoPhasePlan": "jrr.planning.two_phases",
     "Words": "jrr.telemetry.words",

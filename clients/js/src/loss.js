@@ -8,7 +8,8 @@
 import { dealtWords } from "./coins.js";
 import { bitWords, truthWords } from "./encodings.js";
 import { SCALE } from "./exact.js";
-import { coinFaces, coinWords } from "./masks.js";
+import { bareLoss, lossBehind } from "./mask_coins.js";
+import { coinWords } from "./masks.js";
 import { lieWords } from "./mechanisms.js";
 
 const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
@@ -24,27 +25,17 @@ function ofCoin(k, lie) {
   return truth >= lie ? logUp(truth, lie) : logUp(lie, truth < 0n ? 0n : truth);
 }
 
-/** The loss of that coin behind a mask whose weight changes by e^step at most. */
-function behindMask(k, lie, step) {
-  const q = Number(lie) / Number(SCALE) / (k - 1);
-  const p = 1 - (k - 1) * q;
-  const weight = Math.exp(k === 2 ? step : 2 * step);
-  if (!Number.isFinite(weight)) return ofCoin(k, lie);
-  return Math.log((p * weight + (k - 1) * q) / (p + q * weight + (k - 2) * q)) * UP + 2 ** -40;
-}
-
 function ofMasked(mechanism) {
   const { card_rate, total_rate, announced_rate } = mechanism;
-  const faces = coinFaces(mechanism);
   const { carded, alone } = coinWords(mechanism);
-  const bare = ofCoin(faces, carded);
-  const masked = behindMask(faces, carded, card_rate + total_rate + announced_rate);
-  const single = behindMask(faces, carded, card_rate + Math.min(card_rate, total_rate));
-  const cardless = ofCoin(faces, alone);
+  const behind = (step) => lossBehind(mechanism, carded, step);
+  const masked = behind(card_rate + total_rate + announced_rate);
+  const single = behind(card_rate + Math.min(card_rate, total_rate));
+  const cardless = bareLoss(mechanism, alone);
   return {
     report: Math.max(single, cardless),
     everything: Math.max(masked, cardless),
-    dealer: Math.max(bare, masked, cardless),
+    dealer: Math.max(bareLoss(mechanism, carded), masked, cardless),
   };
 }
 

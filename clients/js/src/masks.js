@@ -1,8 +1,8 @@
 // Masked randomized response (MRR): an own coin, to which the card, a whole number, is added.
 
-import { shifted, lying } from "./coins.js";
-import { SCALE, exact, remembered } from "./exact.js";
+import { remembered } from "./exact.js";
 import { isDomain, isPeople, isProbability, isReal } from "./fields.js";
+import { chancesOf, isCoin, lieOf, numbersOf, toss, wordsOf } from "./mask_coins.js";
 
 const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
 
@@ -10,20 +10,18 @@ const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of repo
  * B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14, nor do
  * those of several dealers together.
  */
-export function maskLimit({ n, k, card_rate, dealers = 1 }) {
-  const digits = (n * (k === 2 ? 1 : k)).toString(2).length;
+export function maskLimit(mechanism) {
+  const { n, card_rate, dealers = 1 } = mechanism;
+  const digits = (n * numbersOf(mechanism)).toString(2).length;
   const more = Math.ceil((3.5 * (dealers - 1)) / card_rate);
   return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate) + more, 32000);
 }
 
-/** How many outcomes the own coin has. */
-export const coinFaces = ({ k, coin }) => (coin === "rr" ? k : 2);
-
 /** Words that lie in the own coin, with a card and without. */
-export const coinWords = remembered((mechanism) => {
-  const faces = BigInt(coinFaces(mechanism));
-  return { carded: lying(faces, exact(mechanism.p)), alone: lying(faces, exact(mechanism.alone)) };
-});
+export const coinWords = remembered((mechanism) => ({
+  carded: lieOf(mechanism, mechanism.p),
+  alone: lieOf(mechanism, mechanism.alone),
+}));
 
 export const isMask = (number) => Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
 
@@ -35,49 +33,39 @@ export const MRR = {
     total_rate: (value) => isReal(value, 0, 700),
     announced_rate: (value) => isReal(value, 0, 700),
     k: (value) => isDomain(value) && value <= 4096,
-    coin: (value) => value === "rr" || value === "oue",
+    coin: (value) => typeof value === "string" || Array.isArray(value), // `holds` knows k
     alone: isProbability,
   },
   optional: { dealers: (value) => Number.isInteger(value) && value >= 1 && value <= 16 },
   holds(mechanism) {
     const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
     // Of several dealers a card that is cut must not show, whatever the others' cards are.
+    if (!isCoin(k, coin)) return false;
     const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + 1 <= LARGEST_CARD;
     const fits = dealers === 1 || hidden;
-    return total_rate > 0 !== announced_rate > 0 && (k > 2 || coin === "rr") && fits;
+    return total_rate > 0 !== announced_rate > 0 && fits;
   },
   deals: () => true,
-  words: ({ k, coin }) => (coin === "rr" ? 1 : k),
-  isCard({ k }, card) {
-    if (k === 2) return isMask(card);
-    return Array.isArray(card) && card.length === k && card.every(isMask);
+  words: wordsOf,
+  isCard(mechanism, card) {
+    const numbers = numbersOf(mechanism);
+    if (numbers === 1) return isMask(card);
+    return Array.isArray(card) && card.length === numbers && card.every(isMask);
   },
   // The own coin, another one where there is no card; then the card is added, the sum clamped. Of
   // several dealers the card is a list: theirs are added one after another, and clamped each time.
   respond(mechanism, value, card, next) {
-    const { k, coin } = mechanism;
-    const faces = BigInt(coinFaces(mechanism));
     const lie = coinWords(mechanism)[card === null ? "alone" : "carded"];
-    let marks;
-    if (coin === "oue") {
-      const isOne = (_, v) => next() >> 1n < (v === value ? SCALE >> 1n : lie);
-      marks = Array.from({ length: k }, isOne).map(Number);
-    } else {
-      const told = Number(shifted(faces, BigInt(value), lie, next() >> 1n));
-      marks = k === 2 ? [told] : Array.from({ length: k }, (_, v) => Number(v === told));
-    }
+    let marks = toss(mechanism, value, lie, next);
     const limit = maskLimit(mechanism);
     const isList = (mechanism.dealers ?? 1) > 1;
     for (const one of card === null ? [] : isList ? card : [card]) {
-      const numbers = k === 2 ? [one] : one;
+      const numbers = marks.length === 1 ? [one] : one;
       marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], limit + 1)));
     }
-    return k === 2 ? marks[0] : marks;
+    return marks.length === 1 ? marks[0] : marks;
   },
   resized: (mechanism, n) => ({ ...mechanism, n }),
   // With a card, once the sum of the cards is taken off.
-  chances({ k, coin, p, alone }, v, carded) {
-    const truth = carded ? p : alone;
-    return coin === "oue" ? { p: 0.5, q: 1 - truth } : { p: truth, q: (1 - truth) / (k - 1) };
-  },
+  chances: (mechanism, v, carded) => chancesOf(mechanism, carded ? mechanism.p : mechanism.alone),
 };

@@ -8,6 +8,7 @@ import { DRR, JRR, RR } from "./coins.js";
 import { OLH, OUE, SS, SUE, hashBucket, namedValues } from "./encodings.js";
 import { ArgumentError, DamagedError, UnsupportedError } from "./errors.js";
 import { Laplace, MaskedLaplace } from "./laplace.js";
+import { itemsOf } from "./mask_coins.js";
 import { MRR } from "./masks.js";
 
 const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH, Laplace, MaskedLaplace };
@@ -80,8 +81,19 @@ export function resized(mechanism, n) {
   return other;
 }
 
+/** The number of a combination of answers, one for each item of a block. */
+function combined(sizes, answers) {
+  const fits = (size, item) => Number.isInteger(answers[item]) && answers[item] >= 0 && answers[item] < size;
+  if (!Array.isArray(answers) || answers.length !== sizes.length || !sizes.every(fits)) {
+    throw new ArgumentError("answer", "value must be an answer to each item"); // not repeated
+  }
+  return sizes.reduce((told, size, item) => told * size + answers[item], 0);
+}
+
 /** The report that words make of a value; `next`: the next random word (index.d.ts). */
 export function reportFrom(mechanism, value, card, next) {
+  const sizes = itemsOf(mechanism);
+  if (sizes !== null) value = combined(sizes, value);
   const last = Object.hasOwn(mechanism, "steps") ? mechanism.steps : mechanism.k - 1;
   if (!Number.isInteger(value) || value < 0 || value > last) {
     throw new ArgumentError("answer", `value must be in 0..${last}`); // not repeated

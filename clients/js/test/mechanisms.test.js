@@ -5,12 +5,14 @@ import {
   chances, checkCard, checkMechanism, reportFromWords, respond, roundedNumber,
   supports, wordsNeeded,
 } from "../src/index.js";
+import { losses } from "../src/loss.js";
 import { golden } from "./golden.js";
 
 const { masked, several, stepped, rounded, number } = golden("contributors");
 const encoded = [...golden("encodings"), ...golden("subsets")];
+const coins = golden("coins");
 
-for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...several, ...stepped, ...encoded]) {
+for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...several, ...stepped, ...encoded, ...coins]) {
   test(`reports as Python makes them: ${JSON.stringify(mechanism)}`, () => {
     checkMechanism(mechanism);
     for (const { word, words = [word], value, card = null, report } of vectors) {
@@ -20,6 +22,26 @@ for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...severa
     }
   });
 }
+
+for (const { mechanism, losses: stated } of coins) {
+  test(`losses as Python states them, rounded up: ${mechanism.coin}`, () => {
+    for (const [view, epsilon] of Object.entries(stated)) {
+      const own = losses(mechanism)[view];
+      assert.ok(own >= epsilon && own < epsilon * 1.000001, `${view}: ${own} and ${epsilon}`);
+    }
+  });
+}
+
+test("coins that there are not", () => {
+  const { mechanism } = coins[0];
+  for (const coin of [["subset", 0], ["subset", 3], ["subset"], ["block", 3], ["block", 2, 2], ["x"], "subset", {}, null]) {
+    assert.throws(() => checkMechanism({ ...mechanism, coin }), { kind: "mechanism" }, JSON.stringify(coin));
+  }
+  const block = coins.find(({ mechanism: { coin } }) => coin[0] === "block").mechanism;
+  for (const value of [0, [0], [0, 2], [0, 1, 0], ["0", 1], null]) {
+    assert.throws(() => respond(block, value), { kind: "answer" });
+  }
+});
 
 test("numbers are rounded to one of two ends as Python does it", () => {
   const { low, high } = JSON.parse(number).questions.at(-1);

@@ -7,7 +7,7 @@ the true share and an estimate near 0 would understate it.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -100,6 +100,11 @@ class Estimate:
         self.sampling = sampling
         if not self.strata:
             raise ArgumentError("reports must hold at least one report, got none")
+
+    @property
+    def items(self) -> "tuple[Estimate, ...]":
+        """Of a block the estimates of its items; otherwise this one alone."""
+        return (self,)
 
     @property
     def n(self) -> int:
@@ -276,6 +281,33 @@ class Estimate:
         )
         more = f", ... {len(shares)} values" if shown < len(shares) else ""
         return f"Estimate(n={self.n}, 95%: {rows}{more})"
+
+
+class BlockEstimate(Estimate):
+    """The estimates of items that were answered together: `items[0]`, `items[1]` and so on.
+
+    Args:
+        items: the estimate of each.
+    """
+
+    def __init__(self, items: Iterable[Estimate]) -> None:
+        self._items = tuple(items)
+
+    @property
+    def items(self) -> tuple[Estimate, ...]:
+        """The estimate of each item."""
+        return self._items
+
+    @property
+    def strata(self) -> Any:  # type: ignore[override]  # all that one item's estimate is made of
+        """Refused: there is one for each item."""
+        raise ArgumentError(
+            f"an estimate of a block must be read item by item: items[0] to "
+            f"items[{len(self._items) - 1}]"
+        )
+
+    def __repr__(self) -> str:
+        return f"BlockEstimate({', '.join(map(repr, self._items))})"
 
 
 def contrast_interval(pools: Sequence[Sequence[Component]], level: float) -> tuple[Floats, Floats]:

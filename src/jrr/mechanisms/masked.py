@@ -6,18 +6,24 @@ know; whoever does learns what the coin lets through. In the sum of all reports 
 those of a closed deck nearly add up to 0, or the dealer announces their sum with a little noise.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks, randomness
-from jrr.estimation.moments import Moments
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import BlockEstimate, Estimate
+from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.tally import Tally, WeightedTally
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.named import coin_of, coins_for
 from jrr.mechanisms.families import Family
@@ -45,7 +51,9 @@ class MRR(Masking):
             e^(-e |s|) to the sum. 0 for a closed deck.
         k: possible values; 2 unless a coin says it. Two need one number, more one for each value.
         coin: what the device does on its own: `Choice(k)` tells one of the values (the default),
-            `Bits(k)` decides for every value (better for many values). By name: "rr", "oue".
+            `Bits(k)` decides for every value (better for many values), `Subset(k, size)` names
+            some of them (better for some dozen), `Block(sizes)` answers several items together.
+            In documents: "rr", "oue", ["subset", size], ["block", sizes…].
         p: the coin's strength instead of own: of `Choice` the chance that it tells the truth, of
             `Bits` the chance that it leaves the mark of a value that is not held at 0.
         alone: the same for somebody without a card; by default the largest that keeps ε.
@@ -93,7 +101,7 @@ class MRR(Masking):
         total_rate: float = 0.0,
         announced_rate: float = 0.0,
         k: int | None = None,
-        coin: Coin | str = "rr",
+        coin: Coin | str | list[Any] = "rr",
         p: float | None = None,
         alone: float | None = None,
         dealers: int = 1,
@@ -107,13 +115,9 @@ class MRR(Masking):
             p = coin.truth_for(checks.epsilon("own", own))
         self._set(k=k, coin=coin, p=coin.check_truth("p", p))
         self._set_masks(n, card_rate, total_rate, announced_rate, dealers)
-        most = self._behind(self.step)
         if alone is None:
-            alone = coin.truth_for(most)
-        alone = coin.check_truth("alone", alone)
-        if coin.loss(coin.lie_words(alone)) > most:
-            raise checks.refusal("alone", alone, f"small enough to keep epsilon={most!r}")
-        self._set(alone=alone)
+            alone = coin.truth_for(self._behind(self.step))
+        self._set(alone=coin.check_truth("alone", alone))
 
     @classmethod
     def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
@@ -130,7 +134,7 @@ class MRR(Masking):
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values; without the number of dealers where it is one."""
-        document = super().to_dict() | {"coin": self.coin.name}
+        document = super().to_dict() | {"coin": self.coin.to_json()}
         if document.get("dealers") == 1:
             del document["dealers"]
         return document
@@ -201,6 +205,37 @@ class MRR(Masking):
             f"{told}, adds a secret whole number{each} that it was dealt, and sends only the sum."
         )
 
+    def item(self, number: int) -> "MRR":
+        """Of a block: what the answers to one item are, taken by themselves.
+
+        The guarantee is the block's: it covers all items together.
+
+        Args:
+            number: of the item, from 0 on.
+
+        Example:
+            >>> m = MRR(1_000, own=3.0, card_rate=0.3, announced_rate=0.8, coin=Block((2, 2, 3)))
+            >>> m.item(2).k, round(m.item(2).p, 4)
+            (3, 0.7426)
+        """
+        coin = self._block("number", number)
+        number = checks.integer("number", number, 0, len(coin.sizes) - 1)
+        return MRR(
+            self.n,
+            p=coin.item_truth(self.lie_words, number),
+            card_rate=self.card_rate,
+            total_rate=self.total_rate,
+            announced_rate=self.announced_rate,
+            k=coin.sizes[number],
+            alone=coin.item_truth(self._alone_words, number),
+            dealers=self.dealers,
+        )
+
+    def _block(self, argument: str, value: object) -> Block:
+        if not isinstance(self.coin, Block):
+            raise checks.refusal(argument, value, f"left out: {self.brief()} is for one item")
+        return self.coin
+
     # -- planning ---------------------------------------------------------------------------
 
     @classmethod
@@ -227,25 +262,30 @@ class MRR(Masking):
 
     def _epsilon(self, view: View, colluders: int) -> float:
         if view == "dealer":
-            return max(self.own, self._behind(self.step))
+            return max(self.own, self._pure())
         if view == "report":
             # Of a single report the closing tells at most as much as the card: a + min(a, b).
             a, b = Fraction(self.card_rate), Fraction(self.total_rate)
-            alone = self.coin.loss(self._alone_words)
-            return max(self._behind(a + min(a, b)), alone)
-        return self._behind(self.step)
+            return max(self._behind(a + min(a, b)), self.coin.loss(self._alone_words))
+        return self._pure()
+
+    def _pure(self) -> float:
+        return max(self._behind(self.step), self.coin.loss(self._alone_words))
 
     def _behind(self, step: Fraction) -> float:
         return self.coin.masked_loss(self.lie_words, step)
 
     # -- contributor ------------------------------------------------------------------------
 
-    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> Any:
-        """One report: a whole number, or for more than two values 16 bits for each as bytes."""
-        value = checks.symbol("value", value, self.k)
+    def respond_one(self, value: int | Sequence[int], card: Any = None, rng: Rng = None) -> Any:
+        """One report: a whole number, or for more than two values 16 bits for each as bytes.
+
+        Of a block the value is a list, with an answer to each item.
+        """
+        held = self.coin.check_value("value", value)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
-        return self._marked(self.report_from_words(value, card, words), card)
+        return self._marked(self.report_from_words(held, card, words), card)
 
     def report_from_word(self, value: int, card: Any, word: int) -> Any:
         """The same where the coin takes one word."""
@@ -283,7 +323,7 @@ class MRR(Masking):
 
         Of several dealers cards are a list, with what each of them dealt.
         """
-        checked = checks.symbols("values", values, self.k)
+        checked = self.coin.check_values("values", values)
         by_dealer = self._by_dealer(cards)
         # Cut so that sums fit into 16 bits; a clamped report does not change.
         low, high = self._range
@@ -316,6 +356,67 @@ class MRR(Masking):
     def _from_sums(self, sums: Any, n: Any) -> Any:
         return self.coin.support(sums, n)
 
+    @property
+    def _supported(self) -> int:
+        return sum(self.coin.items)
+
+    def estimate(
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        carded: ArrayLike | bool | None = None,
+        announced: ArrayLike | None = None,
+        undealt: tuple[ArrayLike, int] | None = None,
+        **population: Any,
+    ) -> Estimate:
+        """Unbiased counts with error bars, as of any mechanism; of a block in `items`.
+
+        Args:
+            reports: reports, or a tally of them.
+            decks: how many decks the contributors with a card were dealt from.
+            carded: whose reports were made with a card; a tally knows it.
+            announced: what the dealer announced, as for `settle`.
+            undealt: of a closed deck, as for `settle`.
+            population: `population` and `population_size`.
+
+        Returns:
+            The estimate; of a block one whose `items` are the estimates of its items.
+        """
+        if isinstance(self.coin, Block):
+            tally = self._tally_of(reports, carded)
+            if not isinstance(tally, Tally):
+                raise ArgumentError("weights must be None for a block: estimate item by item")
+            if announced is not None or undealt is not None:
+                tally = self.settle(tally, announced=announced, undealt=undealt)
+            return BlockEstimate(
+                self.item(number).estimate(one, decks, **population)
+                for number, one in enumerate(self._items_of(tally))
+            )
+        return super().estimate(
+            reports, decks, carded=carded, announced=announced, undealt=undealt, **population
+        )
+
+    def _items_of(self, tally: Tally) -> list[Tally]:
+        """The tally of each item of a block."""
+        self._check_tally(tally)
+        edges = np.cumsum((0, *self.coin.items)).tolist()
+        return [
+            replace(
+                tally,
+                mechanism=self.item(number).to_dict(),
+                carded=tally.carded[start:end],
+                cardless=tally.cardless[start:end],
+            )
+            for number, (start, end) in enumerate(pairwise(edges))
+        ]
+
+    def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
+        """Variance of the estimated count of each value; of a block ask each `item`."""
+        if isinstance(self.coin, Block):
+            raise checks.refusal("counts", counts, "given to item(j).variance for each item j")
+        return super().variance(counts, decks)
+
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
     ) -> Ints:
@@ -336,7 +437,8 @@ def _cut(cards: Cards, most: int) -> Cards:
 
 def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
     """The best MRR with each kind of coin; None where there is none."""
-    return [_made(request, coin, own) for coin in coins_for(request.k)]
+    strongest = own or request.dealer_epsilon or math.inf
+    return [_made(request, coin, own) for coin in coins_for(request.k, strongest)]
 
 
 def _made(request: Request, coin: Coin, own: float | None) -> MRR | None:

@@ -101,15 +101,19 @@ class Masking(MaskedDealing, MaskedCollecting):
     def _behind(self, step: Fraction) -> float:
         """The loss of what the device says, behind masks of these rates together."""
 
+    def _pure(self) -> float:
+        """The loss against everybody who does not know a card."""
+        return self._behind(self.step)
+
     def _epsilon_of_everything(self, colluders: int, delta: float) -> float:
         checks.delta(delta)
-        pure = self._behind(self.step)
+        pure = self._pure()
         return pure if delta == 0 else min(pure, super()._epsilon_of_everything(colluders, delta))
 
     def losses(
         self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
     ) -> Losses:
         """A bound: what is private at ε is no more telling than plain RR at ε."""
-        pure = self._behind(self.step)
+        pure = self._pure()
         lie = math.floor(Fraction(SCALE) / (1 + Fraction(math.exp(pure)) * Fraction(1 + 2.0**-40)))
         return independent_losses(IndependentLaw(2, max(1, lie)), ones, colluders, frequency)

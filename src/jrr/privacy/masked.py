@@ -7,9 +7,19 @@ formula holds for every view but the dealer's, who knows the card and sees the c
 """
 
 import math
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import gammaln, logsumexp
+
+Floats = NDArray[np.float64]
+
+_FAR = 60.0  # c beyond which masks hide nothing that floating point shows
 _CONTEXT = Context(prec=60, Emax=999_999, Emin=-999_999)
 
 
@@ -64,6 +74,142 @@ def seen_step(k: int, epsilon: float, own: float) -> float:
         return math.inf
     weight = (grown * (truth + (k - 2) * lie) - (k - 1) * lie) / below
     return 0.0 if weight <= 1 else math.log(weight)
+
+
+def masked_block(sizes: Sequence[int], lie: Fraction, step: Fraction) -> float:
+    """The loss of a coin that tells the answers to several items together, behind masks.
+
+    ε = ln[((p-q) Π E_j + q Π (E_j + k_j - 1)) / ((p-q) + q Π (E_j + k_j - 1))], p being the chance
+    of all true answers and q of each other combination. Of an item with two answers one number is
+    sent (E_j = e^c), of one with more two numbers change (E_j = e^2c).
+
+    Args:
+        sizes: possible answers of each item.
+        lie: the chance of a lie; each other combination has the same.
+        step: c.
+
+    Returns:
+        ε, rounded up.
+    """
+    others = math.prod(sizes) - 1
+    p, q = 1 - lie, lie / others
+    weights = [_exp_up(step if k == 2 else 2 * step) for k in sizes]
+    farthest, spread = Decimal(1), Decimal(1)
+    for k, weight in zip(sizes, weights, strict=True):
+        farthest = _CONTEXT.multiply(farthest, weight)
+        spread = _CONTEXT.multiply(spread, _plus(weight, k - 1))
+    rest = _times(q, spread)
+    return _log_up(_CONTEXT.add(_times(p - q, farthest), rest), _plus(rest, p - q))
+
+
+def block_step(sizes: Sequence[int], epsilon: float, own: float) -> float:
+    """The c at which `masked_block` is ε, of a coin whose own loss is `own`; in floats.
+
+    Infinite where the coin loses no more than ε anyway, 0 where no c above 0 is enough.
+    """
+    if own <= epsilon:
+        return math.inf
+    others = math.prod(sizes) - 1
+    lie = 1 / (math.exp(own) + others)
+    gain = math.expm1(own) * lie
+    moving = [1 if k == 2 else 2 for k in sizes]
+
+    def loss(step: float) -> float:
+        rest = lie * math.prod(
+            1 + (k - 1) * math.exp(-many * step) for k, many in zip(sizes, moving, strict=True)
+        )
+        return math.log((gain + rest) / (gain * math.exp(-sum(moving) * step) + rest))
+
+    return _rising_at(loss, epsilon)
+
+
+def masked_subset(k: int, size: int, truth: Fraction, step: Fraction) -> float:
+    """The loss of subset selection behind masks, one for each of the k values.
+
+    The set has `size` values, the true one with the chance `truth`. Weights of what is seen are
+    products over the values, at their worst e^c or e^-c each: e^c for the true value, e^-c for the
+    one it is compared with, and e^c for some of the others. Every number of those is tried.
+
+    Returns:
+        ε, rounded up.
+    """
+    rough = _subset_ratios(k, size, float(truth), float(step))
+    weight = _exp_up(step)
+    close = [raised for raised in range(k - 1) if rough[raised] > max(rough) - 1e-7]
+    return max(_subset_loss(k, size, truth, weight, raised) for raised in close)
+
+
+def subset_step(k: int, size: int, epsilon: float, own: float) -> float:
+    """The c at which `masked_subset` is ε, of a coin whose own loss is `own`; in floats.
+
+    Infinite where the coin loses no more than ε anyway, 0 where no c above 0 is enough.
+    """
+    if own <= epsilon:
+        return math.inf
+    truth = 1 / (1 + (k - size) / size * math.exp(-own))
+    return _rising_at(lambda step: float(max(_subset_ratios(k, size, truth, step))), epsilon)
+
+
+def _subset_ratios(k: int, size: int, truth: float, step: float) -> Floats:
+    """Logarithm of the ratio for each number of other values whose weight is e^c, in floats."""
+    raised = np.arange(k - 1)[:, None]
+    among = np.arange(size + 1)[None, :]  # of the others in the set, those whose weight is e^c
+
+    def log_comb(n: Any, m: Any) -> Any:
+        inside = (m >= 0) & (m <= n)
+        m = np.where(inside, m, 0)
+        value = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+        return np.where(inside, value, -np.inf)
+
+    def others(chosen: int) -> Any:
+        """Logarithm of the weight of all sets of so many others."""
+        terms = log_comb(raised, among) + log_comb(k - 2 - raised, chosen - among)
+        return logsumexp(terms + step * (2 * among - chosen), axis=1)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both, one, none = (others(size - left) for left in (2, 1, 0))
+    with_truth = math.log(truth) - math.log(math.comb(k - 1, size - 1))
+    without = math.log1p(-truth) - math.log(math.comb(k - 1, size))
+
+    def seen(own: float) -> Any:
+        """Of somebody whose value has the weight e^own, the other's being e^-own."""
+        parts = (with_truth + own + one, with_truth + both, without + none, without - own + one)
+        return np.logaddexp.reduce(parts)
+
+    ratios: Floats = seen(step) - seen(-step)
+    return ratios
+
+
+def _subset_loss(k: int, size: int, truth: Fraction, weight: Decimal, raised: int) -> float:
+    """The same for one number of them, rounded up."""
+    low = _CONTEXT.divide(Decimal(1), weight)
+
+    def others(chosen: int) -> Decimal:
+        total = Decimal(0)
+        for among in range(max(0, chosen - (k - 2 - raised)), min(raised, chosen) + 1):
+            ways = math.comb(raised, among) * math.comb(k - 2 - raised, chosen - among)
+            power = _CONTEXT.power(weight, 2 * among - chosen)
+            total = _CONTEXT.add(total, _CONTEXT.multiply(Decimal(ways), power))
+        return total
+
+    both, one, none = (others(size - left) for left in (2, 1, 0))
+    held = truth / math.comb(k - 1, size - 1)
+    other = (1 - truth) / math.comb(k - 1, size)
+
+    def seen(own: Decimal, compared: Decimal) -> Decimal:
+        total = _times(held, _CONTEXT.add(_CONTEXT.multiply(own, one), both))
+        return _CONTEXT.add(
+            total, _times(other, _CONTEXT.add(none, _CONTEXT.multiply(compared, one)))
+        )
+
+    return _log_up(seen(weight, low), seen(low, weight))
+
+
+def _rising_at(loss: Callable[[float], float], epsilon: float) -> float:
+    """Where a rising function comes to ε; infinite where it never does."""
+    if not loss(_FAR) > epsilon:
+        return math.inf
+    return float(brentq(lambda step: loss(step) - epsilon, 0.0, _FAR, xtol=1e-15, rtol=1e-14))
 
 
 def masked_bits(lie: Fraction, step: Fraction) -> float:

@@ -32,7 +32,7 @@ class Bits(Coin):
     name: ClassVar[str] = "oue"
 
     @classmethod
-    def planned(cls, k: int) -> list[Coin]:
+    def planned(cls, k: int, own: float) -> list[Coin]:
         """None for two values, of which a single number tells as much."""
         return [cls(k)] if k > 2 else []
 

@@ -44,7 +44,7 @@ class Choice(Coin):
     name: ClassVar[str] = "rr"
 
     @classmethod
-    def planned(cls, k: int) -> list[Coin]:
+    def planned(cls, k: int, own: float) -> list[Coin]:
         """One for any number of values."""
         return [cls(k)]
 

@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from jrr._base import checks
 from jrr._base.randomness import RandomSource
 
 Ints = NDArray[np.int64]
@@ -34,8 +35,41 @@ class Coin(ABC):
 
     @classmethod
     @abstractmethod
-    def planned(cls, k: int) -> "list[Coin]":
-        """The coins of this kind that a plan tries for k values; none where it is not for them."""
+    def planned(cls, k: int, own: float) -> "list[Coin]":
+        """The coins of this kind that a plan tries for k values; none where it is not for them.
+
+        Args:
+            k: values.
+            own: the loss of the strongest coin that is allowed.
+        """
+
+    # -- in documents ------------------------------------------------------------------------
+
+    @classmethod
+    def with_numbers(cls, k: int, numbers: tuple[int, ...]) -> "Coin":
+        """The coin for k values that a document describes by its name and these numbers."""
+        if numbers:
+            raise checks.refusal("coin", [cls.name, *numbers], f'"{cls.name}" without numbers')
+        return cls(k)  # type: ignore[call-arg]  # every coin without numbers is made from k
+
+    def to_json(self) -> Any:
+        """Its name; a list of the name and numbers where it needs more than k."""
+        return self.name
+
+    # -- values ------------------------------------------------------------------------------
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """Possible answers of each item that is asked together; most coins are for one."""
+        return (self.k,)
+
+    def check_values(self, argument: str, values: ArrayLike) -> NDArray[Any]:
+        """True values of many people as numbers below k, or a refusal."""
+        return checks.symbols(argument, values, self.k)
+
+    def check_value(self, argument: str, value: object) -> int:
+        """The same for one person."""
+        return checks.symbol(argument, value, self.k)
 
     # -- its numbers -----------------------------------------------------------------------
 

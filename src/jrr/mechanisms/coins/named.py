@@ -1,23 +1,30 @@
 """The coins by name: the one list that a new coin joins."""
 
+from typing import Any
+
 from jrr._base import checks
 from jrr.mechanisms.coins.bits import Bits
+from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
+from jrr.mechanisms.coins.subset import Subset
 
-COINS: list[type[Coin]] = [Choice, Bits]
+COINS: list[type[Coin]] = [Choice, Bits, Subset, Block]
 
 
-def coins_for(k: int) -> list[Coin]:
-    """The coins of every kind that there are for k values."""
-    return [coin for kind in COINS for coin in kind.planned(k)]
+def coins_for(k: int, own: float) -> list[Coin]:
+    """The coins of every kind that a plan tries for k values, the strongest having this loss."""
+    return [coin for kind in COINS for coin in kind.planned(k, own)]
 
 
 def coin_of(coin: object, k: int) -> Coin:
-    """The coin for k values that somebody means: itself, or its name as in documents."""
-    fitting = {one.name: one for one in coins_for(k)}
+    """The coin for k values that somebody means: itself, or as in documents."""
     if not isinstance(coin, Coin):
-        return fitting[checks.one_of("coin", coin, tuple(fitting))]
+        parts: list[Any] = coin if isinstance(coin, list) and coin else [coin]
+        name, *numbers = parts
+        kinds = {kind.name: kind for kind in COINS if k > 2 or kind is Choice}
+        kind = kinds[checks.one_of("coin", name, tuple(kinds))]
+        coin = kind.with_numbers(k, tuple(numbers))
     if coin.k != k:
         raise checks.refusal("coin", coin, f"one for k={k} values")
     return coin

@@ -93,7 +93,7 @@ class Collecting(Describing):
                 carded=carding,
                 cardless=others,
                 decks=(deck,),
-                masked=self.moments.masks is not None,
+                masked=self.masked,
             )
         with_card, without = self._supports(checked, flags, held)
         return Tally(
@@ -103,7 +103,7 @@ class Collecting(Describing):
             n_carded=held,
             n_cardless=len(checked) - held,
             decks=(deck,),
-            masked=self.moments.masks is not None,
+            masked=self.masked,
         )
 
     def carded_flags(
@@ -232,10 +232,15 @@ class Collecting(Describing):
             )
             raise checks.refusal("mechanism", self, allowed)
 
+    @property
+    def _supported(self) -> int:
+        """How many values a tally counts the support of."""
+        return self.k
+
     def _check_tally(self, tally: Tally) -> None:
         """Refuse counts that these reports cannot have."""
-        if len(tally.carded) != self.k:
-            raise checks.refusal("reports", tally, f"a tally of {self.k} values")
+        if len(tally.carded) != self._supported:
+            raise checks.refusal("reports", tally, f"a tally of {self._supported} values")
         if tally.n_carded and not self.deals:
             raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
         if self.moments.without_cards().masks is None and not all(

@@ -1,0 +1,165 @@
+// The coins behind masks: what the device says on its own, as whole numbers (docs/protocol.md).
+//
+// A document names them "rr", "oue", ["subset", size] or ["block", sizes…].
+
+import { lying, shifted } from "./coins.js";
+import { SCALE, exact, wordsDown } from "./exact.js";
+import { isDomain } from "./fields.js";
+
+const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
+const up = (loss) => Math.max(0, loss * UP + 2 ** -40);
+const chanceOf = (words) => Number(words) / Number(SCALE);
+const unit = (size, place) => Array.from({ length: size }, (_, v) => Number(v === place));
+const times = (numbers) => numbers.reduce((product, number) => product * number, 1);
+
+/** The loss of a coin that tells one of k values, each way. */
+function ofOne(k, lie) {
+  const [truth, lied] = [(SCALE - lie) * BigInt(k - 1), lie];
+  const [high, low] = truth >= lied ? [truth, lied] : [lied, truth];
+  return low <= 0n ? Infinity : up(Math.log(Number(high) / Number(low)));
+}
+
+/** How many numbers each item has: one for two answers, otherwise one for each. */
+const widths = (sizes) => sizes.map((size) => (size === 2 ? 1 : size));
+
+/** Items that are answered together; a coin for one item is a block of it alone. */
+const TOGETHER = {
+  words: () => 1,
+  lie: ({ k, p }) => lying(BigInt(k), exact(p)),
+  toss({ k }, sizes, value, lie, next) {
+    let told = Number(shifted(BigInt(k), BigInt(value), lie, next() >> 1n));
+    const marks = [];
+    for (const size of [...sizes].reverse()) {
+      const answer = told % size;
+      told = Math.floor(told / size);
+      marks.unshift(...(size === 2 ? [answer] : unit(size, answer)));
+    }
+    return marks;
+  },
+  bare: ({ k }, sizes, lie) => ofOne(k, lie),
+  behind({ k }, sizes, lie, step) {
+    const q = chanceOf(lie) / (k - 1);
+    const gain = 1 - k * q;
+    const falls = sizes.map((size) => Math.exp(-(size === 2 ? step : 2 * step)));
+    const rest = q * times(sizes.map((size, item) => 1 + (size - 1) * falls[item]));
+    return up(Math.log((gain + rest) / (gain * times(falls) + rest)));
+  },
+  chances: ({ k }, sizes, truth) => ({ p: truth, q: (1 - truth) / (k - 1) }),
+};
+
+/** A mark for every value. */
+const BITS = {
+  words: ({ k }) => k,
+  lie: ({ p }) => lying(2n, exact(p)),
+  toss: ({ k }, sizes, value, lie, next) =>
+    Array.from({ length: k }, (_, v) => Number(next() >> 1n < (v === value ? SCALE >> 1n : lie))),
+  bare: (mechanism, sizes, lie) => ofOne(2, lie),
+  behind: (mechanism, sizes, lie, step) => TOGETHER.behind({ k: 2 }, [2], lie, step),
+  chances: (mechanism, sizes, truth) => ({ p: 0.5, q: 1 - truth }),
+};
+
+// Logarithms of n choose m, and of sums of what logarithms are of.
+const logs = [0];
+function logComb(n, m) {
+  if (m < 0 || m > n) return -Infinity;
+  for (let i = logs.length; i <= n; i++) logs.push(logs[i - 1] + Math.log(i));
+  return logs[n] - logs[m] - logs[n - m];
+}
+function logSum(terms) {
+  const largest = Math.max(...terms);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - largest), 0));
+}
+
+/** A set of some values, the true one likely among them. */
+const SUBSET = {
+  words: (mechanism, [size]) => 1 + size,
+  lie: ({ p }) => SCALE - wordsDown(exact(p)),
+  // The others in the set by Floyd's method, as places among all but the true value.
+  toss({ k }, [size], value, lie, next) {
+    const [first, ...draws] = Array.from({ length: 1 + size }, next);
+    const isIn = first >> 1n < SCALE - lie;
+    const count = isIn ? size - 1 : size;
+    const chosen = new Set();
+    for (let draw = 0, last = k - 1 - count; last < k - 1; draw++, last++) {
+      const place = Number((draws[draw] * BigInt(last + 1)) >> 64n);
+      chosen.add(chosen.has(place) ? last : place);
+    }
+    const named = new Set([...chosen].map((place) => place + Number(place >= value)));
+    if (isIn) named.add(value);
+    return Array.from({ length: k }, (_, v) => Number(named.has(v)));
+  },
+  bare({ k }, [size], lie) {
+    const named = (SCALE - lie) * BigInt(k - size);
+    const unnamed = lie * BigInt(size);
+    const [high, low] = named >= unnamed ? [named, unnamed] : [unnamed, named];
+    return low <= 0n ? Infinity : up(Math.log(Number(high) / Number(low)));
+  },
+  // Weights are e^step or e^-step for each value; how many of the others have the larger is tried.
+  behind({ k }, [size], lie, step) {
+    const held = Math.log1p(-chanceOf(lie)) - logComb(k - 1, size - 1);
+    const other = Math.log(chanceOf(lie)) - logComb(k - 1, size);
+    let most = 0;
+    for (let raised = 0; raised < k - 1; raised++) {
+      const others = (chosen) =>
+        logSum(
+          Array.from({ length: size + 1 }, (_, among) => {
+            const ways = logComb(raised, among) + logComb(k - 2 - raised, chosen - among);
+            return ways + step * (2 * among - chosen);
+          }),
+        );
+      const [both, one, none] = [2, 1, 0].map((left) => others(size - left));
+      const seen = (own) => logSum([held + own + one, held + both, other + none, other - own + one]);
+      most = Math.max(most, seen(step) - seen(-step));
+    }
+    return up(most * (1 + 2 ** -30));
+  },
+  chances: ({ k }, [size], truth) => ({ p: truth, q: (size - truth) / (k - 1) }),
+};
+
+const COINS = { rr: TOGETHER, block: TOGETHER, oue: BITS, subset: SUBSET };
+
+/** The coin of a mechanism, and its numbers: the sizes of items, or the size of the set. */
+function coinOf({ k, coin }) {
+  const [name, ...numbers] = Array.isArray(coin) ? coin : [coin];
+  return [COINS[name], name === "rr" ? [k] : numbers];
+}
+
+/** Whether this is the coin of a document for k values. */
+export function isCoin(k, coin) {
+  if (coin === "rr") return true;
+  if (k === 2) return false;
+  if (coin === "oue") return true;
+  if (!Array.isArray(coin)) return false;
+  const [name, ...numbers] = coin;
+  if (name === "subset") {
+    return numbers.length === 1 && Number.isInteger(numbers[0]) && numbers[0] >= 1 && numbers[0] < k;
+  }
+  return name === "block" && numbers.length >= 2 && numbers.every(isDomain) && times(numbers) === k;
+}
+
+/** The sizes of the items that are answered together; null for one item. */
+export const itemsOf = ({ coin }) => (Array.isArray(coin) && coin[0] === "block" ? coin.slice(1) : null);
+
+/** How many whole numbers a card and a report have. */
+export function numbersOf(mechanism) {
+  const sizes = itemsOf(mechanism);
+  if (sizes !== null) return widths(sizes).reduce((sum, width) => sum + width, 0);
+  return mechanism.k === 2 ? 1 : mechanism.k;
+}
+
+const call = (name, mechanism, ...rest) => {
+  const [coin, numbers] = coinOf(mechanism);
+  return coin[name](mechanism, numbers, ...rest);
+};
+
+export const wordsOf = (mechanism) => call("words", mechanism);
+export const toss = (mechanism, value, lie, next) => call("toss", mechanism, value, lie, next);
+export const chancesOf = (mechanism, truth) => call("chances", mechanism, truth);
+
+/** Words that lie in the coin where its strength is p. */
+export const lieOf = (mechanism, p) => coinOf(mechanism)[0].lie({ k: mechanism.k, p });
+
+/** The loss of the coin by itself, and behind masks whose weight changes by e^step at most. */
+export const bareLoss = (mechanism, lie) => call("bare", mechanism, lie);
+export const lossBehind = (mechanism, lie, step) => call("behind", mechanism, lie, step);
