@@ -22,6 +22,7 @@ from benchmarks import (
     files,
     heavy_hitters,
     imports,
+    limits,
     picture,
     ranges,
     serve,
@@ -31,7 +32,13 @@ from benchmarks import (
 )
 from benchmarks.child import ROOT
 
-MORE = {"heavy_hitters": heavy_hitters, "ranges": ranges, "year": year, "spark": spark}
+MORE = {
+    "heavy_hitters": heavy_hitters,
+    "limits": limits,
+    "ranges": ranges,
+    "year": year,
+    "spark": spark,
+}
 PARTS = ("core", "everything", "domains", "files", "committee", "serve", "engines", *MORE)
 
 

@@ -252,6 +252,15 @@ class MRR(Masking):
         )
 
     @classmethod
+    def with_coin(cls, request: Request, coin: Coin) -> "MRR":
+        """The most accurate MRR with this coin that keeps the request."""
+        made = _made(request, coin, None)
+        if made is None:
+            allowed = f"large enough for {coin} and cards of 16 bits, and below the dealer's cap"
+            raise checks.refusal("epsilon", request.epsilon, allowed)
+        return made
+
+    @classmethod
     def best(cls, request: Request) -> Mechanism:
         """The most accurate MRR that keeps the request, or plain RR where that is better."""
         made: list[Mechanism] = [baseline(request)]

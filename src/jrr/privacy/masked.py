@@ -133,9 +133,9 @@ def masked_subset(k: int, size: int, truth: Fraction, step: Fraction) -> float:
     Returns:
         ε, rounded up.
     """
-    rough = _subset_ratios(k, size, float(truth), float(step))
+    rough = _subset_ratios(k, size, float(truth), float(step), np.arange(k - 1))
     weight = _exp_up(step)
-    close = [raised for raised in range(k - 1) if rough[raised] > max(rough) - 1e-7]
+    close = np.flatnonzero(rough > rough.max() - 1e-7).tolist()
     return max(_subset_loss(k, size, truth, weight, raised) for raised in close)
 
 
@@ -147,12 +147,19 @@ def subset_step(k: int, size: int, epsilon: float, own: float) -> float:
     if own <= epsilon:
         return math.inf
     truth = 1 / (1 + (k - size) / size * math.exp(-own))
-    return _rising_at(lambda step: float(max(_subset_ratios(k, size, truth, step))), epsilon)
+    some = np.unique(np.linspace(0, k - 2, 65).astype(int))  # a search; what is stated tries all
+
+    def loss(step: float) -> float:
+        return float(_subset_ratios(k, size, truth, step, some).max())
+
+    return _rising_at(loss, epsilon)
 
 
-def _subset_ratios(k: int, size: int, truth: float, step: float) -> Floats:
-    """Logarithm of the ratio for each number of other values whose weight is e^c, in floats."""
-    raised = np.arange(k - 1)[:, None]
+def _subset_ratios(
+    k: int, size: int, truth: float, step: float, raised: NDArray[np.int64]
+) -> Floats:
+    """Logarithm of the ratio for numbers of other values whose weight is e^c, in floats."""
+    raised = raised[:, None]
     among = np.arange(size + 1)[None, :]  # of the others in the set, those whose weight is e^c
 
     def log_comb(n: Any, m: Any) -> Any:

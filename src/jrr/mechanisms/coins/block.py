@@ -153,8 +153,10 @@ class Block(Coin):
         return Choice(self.k).chances(lies)
 
     def ideal_chances(self, epsilon: float) -> tuple[float, float]:
-        """The same, as a loss ε allows."""
-        return Choice(self.k).ideal_chances(epsilon)
+        """Of an answer to the item with most answers, as a loss ε allows."""
+        truth, lie = Choice(self.k).ideal_chances(epsilon)
+        same = self.k // max(self.sizes)  # combinations with one answer to it
+        return truth + (same - 1) * lie, same * lie
 
     def loss(self, lies: Strength) -> float:
         """That of randomized response."""

@@ -1,0 +1,179 @@
+"""Several items answered with one coin: how many of them each person is asked, and how exactly.
+
+One coin for all items of a person leaves each answer far more of the budget than a coin for each.
+Asking each person fewer items makes the coin stronger and the people per item fewer: the plan
+finds the number that is best for the item that is hardest (docs/theory.md, section on blocks).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from jrr._base import checks
+from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block
+from jrr.mechanisms.coins.choice import Choice
+from jrr.mechanisms.coins.interface import Coin
+from jrr.mechanisms.masked import MRR
+from jrr.mechanisms.request import LOST, Frequency, Request
+
+AUTO, ALL = "auto", "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockPlan:
+    """How a set of items is asked.
+
+    Attributes:
+        sizes: possible answers of each item.
+        asked: how many of the items each person is asked.
+        n: people who answer.
+        request: what each item must keep, for the people who are asked it.
+        mechanism: of a person who is asked the items with most answers: nobody loses more.
+    """
+
+    sizes: tuple[int, ...]
+    asked: int
+    n: int
+    request: Request
+    mechanism: MRR
+
+    @cached_property
+    def keep(self) -> float:
+        """The chance that all answers are taken as they are; otherwise all are drawn evenly.
+
+        It is the same whichever items a person is asked, and so is the law of one item's reports.
+        """
+        p, q = self.mechanism.coin.chances(self.mechanism.lie_words)
+        return float(p - q)
+
+    def item(self, number: int) -> MRR:
+        """The answers to one item by themselves."""
+        k = self.sizes[number]
+        keep_alone = _keep(self.mechanism.coin, self.mechanism.alone)
+        return MRR(
+            self.request.n,
+            p=self.keep + (1 - self.keep) / k,
+            card_rate=self.mechanism.card_rate,
+            total_rate=self.mechanism.total_rate,
+            announced_rate=self.mechanism.announced_rate,
+            k=k,
+            alone=keep_alone + (1 - keep_alone) / k,
+        )
+
+    def stderr(self, number: int, frequency: Frequency = None) -> float:
+        """Standard error of the share of an answer to one item, among all who answered.
+
+        Args:
+            number: of the item, from 0 on.
+            frequency: what is known of that share; None: as the plan was told.
+        """
+        known = self.request.frequency if frequency is None else frequency
+        request = Request(
+            self.request.n,
+            self.request.epsilon,
+            k=self.sizes[number],
+            frequency=known,
+            lost=self.request.lost,
+        )
+        variance = request.expected_variance(self.item(number))
+        return math.sqrt(variance + self._sampling(request))
+
+    def _sampling(self, request: Request) -> float:
+        """Variance from asking only some of the people, drawn without regard to their answers."""
+        known = request.frequency
+        if known is None:
+            spread = 1 / 6 if request.k == 2 else 1 / request.k * (1 - 1 / request.k)
+        elif isinstance(known, tuple):
+            nearest = min(max(0.5, known[0]), known[1])
+            spread = nearest * (1 - nearest)
+        else:
+            spread = known * (1 - known)
+        return spread * (1 - self.asked / len(self.sizes)) / request.reporters
+
+
+def plan_block(
+    n: int,
+    epsilon: float,
+    sizes: Sequence[int],
+    *,
+    ask: int | str = AUTO,
+    margins: Sequence[float] | None = None,
+    dealer_epsilon: float | None = None,
+    announced: bool = True,
+    frequency: Frequency = None,
+    lost: float = LOST,
+) -> BlockPlan:
+    """The most accurate way to ask several items with one coin.
+
+    Args:
+        n: people who answer.
+        epsilon: what all answers of a person together may tell at most.
+        sizes: possible answers of each item.
+        ask: how many of the items each person is asked: a number, "all", or "auto" for the number
+            with the smallest errors.
+        margins: how exact each item is to be, in any unit: "auto" makes the largest quotient of
+            error and margin small. None: all alike.
+        dealer_epsilon: what a dealer that colludes with the collector may learn at most of all
+            answers together; None: ε + 2.
+        announced: whether the dealer announces sums.
+        frequency: what is known of the answers beforehand.
+        lost: the share of cards that are dealt and never reported with.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ArgumentError: for fewer than two items, more asked than there are, or more than 4,096
+            combinations of those who are asked together.
+
+    Example:
+        >>> made = plan_block(2_000, 2.0, [2] * 5, frequency=0.3)
+        >>> made.asked, round(made.stderr(0), 4)
+        (4, 0.0177)
+    """
+    listed = tuple(checks.integer("sizes", size, 2, MOST_COMBINATIONS) for size in sizes)
+    if len(listed) < 2:
+        raise checks.refusal("sizes", list(sizes), "two items at least")
+    wanted = (1.0,) * len(listed) if margins is None else tuple(margins)
+    if len(wanted) != len(listed) or not all(margin > 0 for margin in wanted):
+        raise checks.refusal("margins", margins, f"{len(listed)} numbers above 0")
+    plans = []
+    for asked in _numbers_to_try(listed, ask):
+        people = round(checks.integer("n", n, 2) * asked / len(listed))
+        request = Request.with_defaults(
+            people,
+            epsilon,
+            k=max(listed),
+            dealer_epsilon=dealer_epsilon,
+            frequency=frequency,
+            lost=lost,
+            announced=announced,
+        )
+        largest = tuple(sorted(listed, reverse=True)[:asked])
+        coin: Coin = Choice(largest[0]) if asked == 1 else Block(largest)
+        made = MRR.with_coin(request, coin)
+        plans.append(BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made))
+
+    def worst(plan: BlockPlan) -> float:
+        return max(plan.stderr(item) / margin for item, margin in enumerate(wanted))
+
+    return min(plans, key=worst)
+
+
+def _numbers_to_try(sizes: tuple[int, ...], ask: int | str) -> list[int]:
+    """Numbers of items to ask, whose combinations can be told."""
+    largest = sorted(sizes, reverse=True)
+    fitting = [m for m in range(1, len(sizes) + 1) if math.prod(largest[:m]) <= MOST_COMBINATIONS]
+    if ask == AUTO:
+        return fitting
+    asked = len(sizes) if ask == ALL else checks.integer("ask", ask, 1, len(sizes))
+    if asked not in fitting:
+        allowed = f"at most {fitting[-1]}: more have above {MOST_COMBINATIONS:,} combinations"
+        raise checks.refusal("ask", ask, allowed)
+    return [asked]
+
+
+def _keep(coin: Coin, truth: float) -> float:
+    p, q = coin.chances(coin.lie_words(truth))
+    return float(p - q)
