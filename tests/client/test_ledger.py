@@ -20,7 +20,7 @@ from jrr.protocol.identity import new_invitation
 from jrr.protocol.steps import Call, Reply
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question
-from jrr.survey.spending import Expense, expense_of, total
+from jrr.survey.spending import Expense, expenses_of, total
 from jrr.survey.survey import Survey
 
 COLLECTOR = "https://collector.example"
@@ -46,7 +46,7 @@ def dealt(mechanism: str, **more: Any) -> Survey:
 
 
 def costs(survey: Survey, *numbers: int) -> list[Expense]:
-    return [expense_of(survey.sensitive[number]) for number in numbers]
+    return [expenses_of([survey.sensitive[number]])[0] for number in numbers]
 
 
 def fine(before: list[Expense]) -> None:

@@ -12,7 +12,7 @@ from jrr.errors import DamagedError, ProtocolError
 from jrr.privacy.informed import composed
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.spending import MOST_REPEATS, PURE_VIEWS, Expense, expense_of, total
+from jrr.survey.spending import MOST_REPEATS, PURE_VIEWS, Expense, expenses_of, total
 from tests.survey import survey_by
 
 MECHANISMS: list[Mechanism] = [
@@ -31,13 +31,13 @@ def question_by(mechanism: Mechanism, **more: Any) -> SensitiveQuestion:
 
 
 def expenses(asked: SensitiveQuestion, answers: int) -> list[Expense]:
-    return [expense_of(asked)] * answers
+    return [expenses_of([asked])[0]] * answers
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_one_answer_costs_what_its_survey_promises(mechanism: Mechanism) -> None:
     asked = question_by(mechanism)
-    spent = total([expense_of(asked)], asked.delta)
+    spent = total([expenses_of([asked])[0]], asked.delta)
     assert (spent.answers, spent.epsilon) == (1, asked.cost)
     assert spent.pure == {view: asked.guarantee(view) for view in PURE_VIEWS}
 
@@ -84,7 +84,7 @@ def test_two_answers_by_another_way() -> None:
 
 def test_different_surveys_share_delta() -> None:
     several = [question_by(mechanism) for mechanism in MECHANISMS]
-    spent = total([expense_of(asked) for asked in several], 1e-6)
+    spent = total([expenses_of([asked])[0] for asked in several], 1e-6)
     random = [asked for asked in several if asked.deals]
     least = sum(asked.cost for asked in several)
     most = several[0].cost + sum(
@@ -108,16 +108,16 @@ def test_two_answers_do_not_pass_a_limit_that_one_keeps(mechanism: Mechanism) ->
     one, other = question_by(mechanism), question_by(mechanism, question="Else?")
     assert check_limits([one], Limits(one.cost)).answers == 1
     with pytest.raises(ProtocolError, match=r"more than your limit .*, beside .* spent before"):
-        check_limits([other], Limits(one.cost), [expense_of(one)])
-    after = check_limits([other], Limits(20 * one.cost), [expense_of(one)])
+        check_limits([other], Limits(one.cost), [expenses_of([one])[0]])
+    after = check_limits([other], Limits(20 * one.cost), [expenses_of([one])[0]])
     assert after.answers == 2
-    again = check_limits([], Limits(one.cost), [expense_of(one)])  # sent again: nothing new
+    again = check_limits([], Limits(one.cost), [expenses_of([one])[0]])  # sent again: nothing new
     assert again.answers == 1
 
 
 def test_the_dealers_limit_is_for_all_answers_too() -> None:
     asked = question_by(DRR(40, truth=0.3, own=0.1))
-    dealer, before = asked.guarantee("dealer"), [expense_of(asked)]
+    dealer, before = asked.guarantee("dealer"), [expenses_of([asked])[0]]
     check_limits([asked], Limits(700.0, 2 * dealer * (1 + 1e-12)), before)
     with pytest.raises(ProtocolError, match="view: dealer"):
         check_limits([asked], Limits(700.0, 1.9 * dealer), before)
@@ -125,13 +125,13 @@ def test_the_dealers_limit_is_for_all_answers_too() -> None:
 
 @pytest.mark.parametrize("mechanism", [*MECHANISMS, DRR(20, truth=0.5)], ids=str)
 def test_an_expense_is_read_as_it_was_written(mechanism: Mechanism) -> None:
-    entry = expense_of(question_by(mechanism))
+    entry = expenses_of([question_by(mechanism)])[0]
     assert Expense.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
 
 
 @pytest.mark.parametrize("change", [{"colluders": -1}, {"pure": {}}, {"steps": [1]}, {"more": 1}])
 def test_a_damaged_expense(change: dict[str, Any]) -> None:
-    document = expense_of(question_by(RR(2, 1.0))).to_dict()
+    document = expenses_of([question_by(RR(2, 1.0))])[0].to_dict()
     with pytest.raises(DamagedError, match="ledger"):
         Expense.from_dict(document | change)
     with pytest.raises(DamagedError):

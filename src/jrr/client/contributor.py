@@ -26,7 +26,7 @@ from jrr.survey.contributor import Receipt
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.promises import DELTA
 from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.spending import Expense, Spent, expense_of, total
+from jrr.survey.spending import Expense, Spent, expenses_of, total
 from jrr.survey.survey import Survey
 
 T = TypeVar("T")
@@ -251,7 +251,7 @@ class Contributor:
 
     def _check(self, before: list[Expense], questions: Iterable[SensitiveQuestion]) -> Spent:
         entered = self._ledger.answered(self.survey.hash, self._device.person)
-        unpaid = [one for one in questions if one.name not in entered]
+        unpaid = [one for one in questions if one.counted_as.name not in entered]
         return check_limits(unpaid, self._limits, before)
 
     def _save(self, step: Save) -> Reply | None:
@@ -275,8 +275,9 @@ class Contributor:
                 "a saved upload must be one that jrr wrote; it was not sent"
             ) from None
         answered = [one for one in self.survey.sensitive if one.name in reports]
-        expenses = map(expense_of, answered)
-        self._ledger.enter(self._device.person, expenses, lambda before: check(before, answered))
+        self._ledger.enter(
+            self._device.person, expenses_of(answered), lambda before: check(before, answered)
+        )
 
     @cached_property
     def _device(self) -> Device:

@@ -302,7 +302,11 @@ class MRR(Masking):
 
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
         """The report that random 64-bit words make of a value (docs/protocol.md)."""
-        marks = self.coin.toss(value, words, self._alone_words if card is None else self.lie_words)
+        lies = self._alone_words if card is None else self.lie_words
+        return self.with_mask(self.coin.toss(value, words, lies), card)
+
+    def with_mask(self, marks: list[int], card: Any) -> Any:
+        """The report of what the coin said: the card is added, and the sum clamped."""
         form = self.card_format
         low, high = self._range
         for one in self._by_dealer(card):

@@ -6,12 +6,13 @@ finds the number that is best for the item that is hardest (docs/theory.md, sect
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from jrr._base import checks
-from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block
+from jrr._base.exact import private_side
+from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block, truth_of
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.masked import MRR
@@ -44,21 +45,39 @@ class BlockPlan:
 
         It is the same whichever items a person is asked, and so is the law of one item's reports.
         """
-        p, q = self.mechanism.coin.chances(self.mechanism.lie_words)
-        return float(p - q)
+        coin, step = self.mechanism.coin, self.mechanism.step
+        budget, cap = self.request.budget, self.request.dealer_epsilon or math.inf
+
+        def keeps(lies: int) -> bool:
+            return coin.masked_loss(lies, step) <= budget and coin.loss(lies) <= cap
+
+        return self._kept(self.mechanism.p, keeps)
+
+    @cached_property
+    def keep_alone(self) -> float:
+        """The same for somebody without cards."""
+        coin, budget = self.mechanism.coin, self.request.budget
+        return self._kept(self.mechanism.alone, lambda lies: coin.loss(lies) <= budget)
+
+    def _kept(self, truth: float, keeps: Callable[[int], bool]) -> float:
+        """The chance with which the truth has this probability, on the private side of rounding."""
+        coin = self.mechanism.coin
+        p, q = coin.chances(coin.lie_words(truth))
+        return private_side(
+            float(p - q), 0.0, lambda keep: keeps(coin.lie_words(truth_of(keep, coin.k)))
+        )
 
     def item(self, number: int) -> MRR:
         """The answers to one item by themselves."""
         k = self.sizes[number]
-        keep_alone = _keep(self.mechanism.coin, self.mechanism.alone)
         return MRR(
             self.request.n,
-            p=self.keep + (1 - self.keep) / k,
+            p=truth_of(self.keep, k),
             card_rate=self.mechanism.card_rate,
             total_rate=self.mechanism.total_rate,
             announced_rate=self.mechanism.announced_rate,
             k=k,
-            alone=keep_alone + (1 - keep_alone) / k,
+            alone=truth_of(self.keep_alone, k),
         )
 
     def stderr(self, number: int, frequency: Frequency = None) -> float:
@@ -172,8 +191,3 @@ def _numbers_to_try(sizes: tuple[int, ...], ask: int | str) -> list[int]:
         allowed = f"at most {fitting[-1]}: more have above {MOST_COMBINATIONS:,} combinations"
         raise checks.refusal("ask", ask, allowed)
     return [asked]
-
-
-def _keep(coin: Coin, truth: float) -> float:
-    p, q = coin.chances(coin.lie_words(truth))
-    return float(p - q)

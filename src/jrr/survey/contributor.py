@@ -17,6 +17,7 @@ from jrr.protocol.steps import Call, Save, Steps, insist, read_reply, refused, u
 from jrr.survey.answers import Answers, read_answers
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.messages import report_message, upload
+from jrr.survey.sensitive import counted
 from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
@@ -142,11 +143,17 @@ def contribute(
         if hands.cards and hands.n != n:
             raise ProtocolError("dealer and collector name different numbers of people")
     reports = {}
-    for question in asked:
-        mechanism, hand = question.for_people(n), hands.cards.get(question.name)
-        card, serials = (None, None) if hand is None else (hand.card, hand.serials)
-        report = mechanism.respond_one_step(values[question.name], card, rng)
-        reports[question.name] = report_message(mechanism, report, hand is not None, serials)
+    for whole in counted(asked):
+        own = [one for one in asked if one.counted_as is whole]
+        mechanisms = {one.name: one.for_people(n) for one in own}
+        dealt = {one.name: hands.cards[one.name] for one in own if one.name in hands.cards}
+        if len(dealt) < len(own):  # answers that share a coin have all their cards, or none
+            dealt = {}
+        cards = {name: hand.card for name, hand in dealt.items()}
+        for answer, report in whole.respond(mechanisms, values, cards, rng).items():
+            serials = dealt[answer].serials if answer in dealt else None
+            carded = answer in dealt
+            reports[answer] = report_message(mechanisms[answer], report, carded, serials)
     name = pseudonym(secret, survey.collector_salt, COLLECTOR)
     body = upload(name, given, reports)
     kept = yield Save(body)

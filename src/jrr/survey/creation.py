@@ -142,6 +142,7 @@ class SurveyRequest:
             contact=self.draft.contact,
             waves=self.draft.waves,
             mechanisms=mechanisms,
+            together=planned.together,
             dealing=self.dealing,
             collector=without_slash(self.collector),
             capacity=self._capacity(),

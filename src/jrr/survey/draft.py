@@ -18,8 +18,8 @@ from jrr.survey.question import Question, Texts
 from jrr.survey.question_reading import checked_fields, read_languages, read_questions, read_texts
 from jrr.survey.settings import read_settings
 
-Split = Literal["even", "weight", "margin"]
-SPLITS: tuple[Split, ...] = ("even", "weight", "margin")
+Split = Literal["even", "weight", "margin", "together"]
+SPLITS: tuple[Split, ...] = ("even", "weight", "margin", "together")
 MOST_WAVES = 1_000
 
 _FIELDS = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
 from jrr.survey.promises import DELTA
-from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.spending import Expense, Spent, expense_of, total
+from jrr.survey.sensitive import SensitiveQuestion, counted
+from jrr.survey.spending import Expense, Spent, expenses_of, total
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,12 @@ def check_limits(
         ProtocolError: That is more than the limits; the message says what each answer costs.
     """
     asked, earlier = list(answers), list(before)
-    after = total((*earlier, *map(expense_of, asked)), limits.delta)
+    after = total((*earlier, *expenses_of(asked)), limits.delta)
     if not asked:  # nothing is added: what was made before is only sent again
         return after
-    costs = ", ".join(f"{one.name} {show_guarantee(one.cost, one.cost_delta)}" for one in asked)
+    costs = ", ".join(
+        f"{one.name} {show_guarantee(one.cost, one.cost_delta)}" for one in counted(asked)
+    )
     already = ""
     if earlier:
         spent = total(earlier, limits.delta)

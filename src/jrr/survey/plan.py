@@ -4,7 +4,7 @@ Items are perturbed independently, so losses add up in every view: the total is 
 questions', whatever the answers. "Several of" is one yes or no for each label.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -15,8 +15,10 @@ from jrr._base import checks
 from jrr.dealing.interface import Dealing
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.registry import families
-from jrr.mechanisms.request import Frequency
+from jrr.mechanisms.request import Frequency, Request
+from jrr.planning.blocks import BlockPlan, plan_block
 from jrr.planning.choice import AUTO
 from jrr.planning.defaults import DEALER_ABOVE, LEAST_GAIN, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
@@ -25,11 +27,40 @@ from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wav
 from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
+from jrr.survey.together import Together
 
+TOGETHER = "together"
 _GRID = 13  # budgets at which a question's margin is looked at, where margins decide the split
 _MASKED = 500  # values up to which masks are tried without looking at everything else
 _LEAST_SHARE = 0.01  # of the budget for a question
 _MOST_PEOPLE = 10**9
+
+
+@dataclass(frozen=True)
+class ItemPlan:
+    """One answer of several that share a coin."""
+
+    block: BlockPlan
+    number: int  # of the item in the block
+
+    @cached_property
+    def mechanism(self) -> MRR:
+        """Of the answer by itself."""
+        return self.block.item(self.number)
+
+    @property
+    def request(self) -> Request:
+        """What was asked for."""
+        return self.block.request
+
+    @cached_property
+    def guarantees(self) -> Mapping[str, float]:
+        """View -> the ε of all answers that share the coin."""
+        return self.block.mechanism.guarantees(self.request.colluders)
+
+    def stderr(self) -> float:
+        """Of the share of one of its values."""
+        return self.block.stderr(self.number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +69,7 @@ class QuestionPlan:
 
     question: Question
     epsilon: float  # of all its answers together
-    plan: Plan | NumberPlan  # of one answer: of each label, for "several"
+    plan: Plan | NumberPlan | ItemPlan  # of one answer: of each label, for "several"
 
     @cached_property
     def margin(self) -> float:
@@ -50,8 +81,18 @@ class QuestionPlan:
         """Of a report."""
         return self.question.perturbed * self.plan.mechanism.report_format.width
 
+    @property
+    def block(self) -> BlockPlan | None:
+        """How it is asked together with other questions; None: it has coins of its own."""
+        return self.plan.block if isinstance(self.plan, ItemPlan) else None
+
     def loss(self, view: str) -> float:
-        """ε in a view, of all its answers together; in "everything" at `delta`."""
+        """ε in a view, of all its answers together; in "everything" at `delta`.
+
+        Of questions that share a coin it is that of all of them.
+        """
+        if isinstance(self.plan, ItemPlan):
+            return self.plan.guarantees["cards" if view == EVERYTHING else view]
         if view == EVERYTHING:
             mechanism, colluders = self.plan.mechanism, self.plan.request.colluders
             one = informed_epsilon(mechanism, colluders if mechanism.deals else 0, DELTA)
@@ -90,7 +131,22 @@ class DraftPlan:
 
     def guarantee(self, view: str) -> float:
         """The total ε in one view: "everything" of dealt cards can take seconds to compute."""
-        return added(question.loss(view) for question in self.questions)
+        shared = {id(one.block): one for one in self.questions if one.block is not None}
+        alone = [one for one in self.questions if one.block is None]
+        return added(one.loss(view) for one in (*shared.values(), *alone))
+
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """The questions that share a coin, as a document has them."""
+        blocks = {id(one.block): one.block for one in self.questions if one.block is not None}
+        return tuple(
+            Together(
+                tuple(one.question.name for one in self.questions if one.block is block),
+                block.keep,
+                block.keep_alone,
+            )
+            for block in blocks.values()
+        )
 
     @cached_property
     def costs(self) -> CostTable:
@@ -227,11 +283,12 @@ def plan_draft(
     cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
     asked = _SharedPlan(n, total, cap, wish)
     shares = _shares(draft, asked)
+    items = asked.items(draft.sensitive, shares) if draft.split == TOGETHER else {}
     questions = tuple(
         QuestionPlan(
             question=question,
             epsilon=share * total,
-            plan=asked.plan(question, share, wish.mechanism),
+            plan=items.get(question.name) or asked.plan(question, share, wish.mechanism),
         )
         for question, share in zip(draft.sensitive, shares, strict=True)
     )
@@ -304,6 +361,31 @@ class _SharedPlan:
             return chosen
         return self._best_that_can_be_dealt(n, part * self.total, question.values, options)
 
+    def items(self, questions: Sequence[Question], shares: Sequence[float]) -> dict[str, ItemPlan]:
+        """The questions that share a coin; none where there are not two answers to share it.
+
+        Everything but numbers can; what each of them has of the budget is the share of all.
+        """
+        sharing = [one for one in questions if one.kind != "number"]
+        sizes = [one.values for one in sharing for _ in range(one.perturbed)]
+        if len(sizes) < 2 or self.wish.mechanism not in (AUTO, "mrr"):
+            return {}
+        share = next(part for one, part in zip(questions, shares, strict=True) if one in sharing)
+        block = plan_block(
+            self._deck(),
+            share * self.total,
+            sizes,
+            ask="all",
+            margins=[one.margin for one in sharing for _ in range(one.perturbed)],
+            dealer_epsilon=share * self.cap,
+            announced=self.wish.announced,
+            lost=self.wish.lost,
+        )
+        firsts = np.cumsum([0, *(one.perturbed for one in sharing)]).tolist()
+        return {
+            one.name: ItemPlan(block, first) for one, first in zip(sharing, firsts, strict=False)
+        }
+
     def _deck(self, k: int = 2) -> int:
         dealing = self.wish.dealing
         return self.n if dealing is None else dealing.deck_for(self.n, k)
@@ -346,6 +428,11 @@ def _shares(draft: Draft, asked: _SharedPlan) -> list[float]:
     questions = draft.sensitive
     if draft.split == "margin" and len(questions) > 1:
         return _shares_by_margin(questions, asked)
+    if draft.split == TOGETHER:
+        # All questions that share a coin have one share, each number another.
+        numbers = sum(question.kind == "number" for question in questions)
+        parts = numbers + (numbers < len(questions))
+        return [1 / parts] * len(questions)
     weights = [question.weight if draft.split == "weight" else 1.0 for question in questions]
     return [weight / sum(weights) for weight in weights]
 

@@ -4,9 +4,10 @@ It has a mechanism, and cards, a deck and a result of its own. Decks and results
 salt, a hash of the survey and its name.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
@@ -15,9 +16,10 @@ from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 
 if TYPE_CHECKING:
-    from jrr.mechanisms.base import Mechanism
+    from jrr.mechanisms.base import Mechanism, Rng
     from jrr.survey.question import Question
     from jrr.survey.survey import Survey
+    from jrr.survey.together import JointAnswers
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +64,19 @@ class SensitiveQuestion:
         """Whether contributors are dealt cards for it."""
         return self.mechanism.deals
 
+    @property
+    def counted_as(self) -> "SensitiveQuestion | JointAnswers":
+        """What its loss is counted as: itself, or all answers that share a coin with it."""
+        return self.survey.joint.get(self.name, self)
+
     def guarantee(self, view: str) -> float:
-        """The ε of this answer against an adversary with a view; in "everything" at `delta`."""
+        """The ε of this answer against an adversary with a view; in "everything" at `delta`.
+
+        Of answers that share a coin that of all of them: one of them tells no more.
+        """
+        whole = self.counted_as
+        if whole is not self:
+            return whole.guarantee(view)
         return self.informed if view == EVERYTHING else self.mechanism.epsilon(view, self.colluders)
 
     @property
@@ -102,6 +115,17 @@ class SensitiveQuestion:
                 f"in the view everything, less than what holds: ε = {held:.6g}"
             )
 
+    def respond(
+        self,
+        mechanisms: Mapping[str, Any],
+        values: Mapping[str, Any],
+        cards: Mapping[str, Any],
+        rng: "Rng" = None,
+    ) -> dict[str, Any]:
+        """Its report, by its name; arguments as of `JointAnswers.respond`."""
+        name = self.name
+        return {name: mechanisms[name].respond_one_step(values[name], cards.get(name), rng)}
+
     def for_people(self, n: int | None) -> "Mechanism":
         """The mechanism dealt to n people.
 
@@ -126,3 +150,8 @@ class SensitiveQuestion:
             if loss > self.guarantee(view):
                 raise ProtocolError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
         return resized
+
+
+def counted(answers: Iterable[SensitiveQuestion]) -> "list[SensitiveQuestion | JointAnswers]":
+    """What these answers' losses are counted as: those that share a coin once."""
+    return list(dict.fromkeys(one.counted_as for one in answers))

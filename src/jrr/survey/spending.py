@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.errors import DamagedError
@@ -23,8 +23,11 @@ from jrr.mechanisms.informed_search import losses_of_everything
 from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
 from jrr.survey.promises import EVERYTHING
-from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import loss_from_json, loss_to_json
+
+if TYPE_CHECKING:
+    from jrr.survey.together import JointAnswers
 
 PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
 MOST_REPEATS = 32  # that are composed by their law; of more the ε are added
@@ -96,8 +99,13 @@ class Spent:
     pure: Mapping[str, float]  # view -> ε
 
 
-def expense_of(question: SensitiveQuestion) -> Expense:
-    """What one answer costs, by what the survey promises."""
+def expenses_of(answers: Iterable[SensitiveQuestion]) -> list[Expense]:
+    """What answers cost; those that share a coin are one entry."""
+    return [_expense_of(one) for one in counted(answers)]
+
+
+def _expense_of(question: "SensitiveQuestion | JointAnswers") -> Expense:
+    """What one entry costs, by what the survey promises."""
     pure = {view: question.guarantee(view) for view in PURE_VIEWS}
     if not question.deals:
         steps: tuple[tuple[float, float], ...] = ((0.0, pure["report"]),)

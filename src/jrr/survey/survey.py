@@ -27,9 +27,10 @@ from jrr.survey.costs import cost_table
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.question import Question, Texts
-from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave
 from jrr.survey.survey_document import document_of, read_survey_document
+from jrr.survey.together import JointAnswers, Together, joint_answers
 
 VIEWS = ("report", "cards", EVERYTHING, "dealer")
 MOST_CAPACITY = 10**12
@@ -66,6 +67,7 @@ class Survey:
     wave: int = 1
     panel: str | None = None  # hash of the first wave, whose pseudonyms the collector knows again
     study: Study | None = None  # what all waves promise; None: each what this one does
+    together: tuple[Together, ...] = ()  # questions whose answers share a coin
     delta: float = DELTA  # of one answer in the view "everything", where its loss is random
     informed: Mapping[str, float] | None = None  # promised ε in that view, of such answers
     promised: Mapping[str, float] | None = None  # view -> ε of all answers; computed if not given
@@ -195,6 +197,12 @@ class Survey:
                 found.append(self._sensitive(name, question, label))
         return tuple(found)
 
+    @cached_property
+    def joint(self) -> Mapping[str, JointAnswers]:
+        """The answers that share a coin with others, by their names."""
+        found = joint_answers(self, self.sensitive)
+        return {one.name: whole for whole in found for one in whole.answers}
+
     def _sensitive(self, name: str, question: Question, label: int | None) -> SensitiveQuestion:
         assert self.informed is not None  # set above
         mechanism = self.mechanisms[question.name]
@@ -262,9 +270,9 @@ class Survey:
         """ε of some answers together, in a view; a sum that rounding has not made too small.
 
         Answers are perturbed with coins and cards of their own, so that losses add up, and are
-        attained together.
+        attained together; those that share a coin count once, with all that it tells.
         """
-        return added(one.guarantee(view) for one in answers)
+        return added(one.guarantee(view) for one in counted(answers))
 
     def delta_of(self, answers: Iterable[SensitiveQuestion]) -> float:
         """The δ of some answers together, in the view "everything"; never too small."""

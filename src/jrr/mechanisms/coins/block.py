@@ -229,3 +229,11 @@ class Block(Coin):
 def widths(sizes: tuple[int, ...]) -> list[int]:
     """How many numbers each item has."""
     return [1 if size == 2 else size for size in sizes]
+
+
+def truth_of(keep: float, values: int) -> float:
+    """The chance that one of so many values is told truly, if it is kept with the chance `keep`.
+
+    Otherwise one is drawn evenly. The same floating-point operations in every language.
+    """
+    return keep + (1 - keep) / values
