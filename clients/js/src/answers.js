@@ -7,6 +7,7 @@ import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
 import { NO_YES, answersOf } from "./questions.js";
 import { askedAnswers } from "./survey.js";
+import { counted, jointReports } from "./together.js";
 
 /** The value that an answer stands for; what was answered is not repeated. */
 function valueOf({ question, label, mechanism }, answer, words) {
@@ -57,12 +58,22 @@ export async function uploadOf(survey, answers, { name, cards, words = secureWor
   const values = asked.map((answer) => valueOf(answer, answers[answer.question.name], words));
   const dealt = typeof cards === "function" ? await cards() : cards;
   const reports = {};
-  for (const [at, answer] of asked.entries()) {
-    const mechanism = forPeople(survey, answer, dealt.n, "the collector");
-    const { card = null, serials } = dealt.cards[answer.name] ?? {};
-    const report = reportFrom(mechanism, values[at], card, wordSource(words, wordsNeeded(mechanism)));
-    reports[answer.name] = { carded: card !== null, report };
-    if (serials !== undefined) reports[answer.name].serials = serials;
+  for (const whole of counted(asked)) {
+    const places = [...asked.keys()].filter((at) => (asked[at].joint ?? asked[at]) === whole);
+    const own = places.map((at) => asked[at]);
+    const mechanisms = own.map((answer) => forPeople(survey, answer, dealt.n, "the collector"));
+    const hands = own.map(({ name: one }) => dealt.cards[one] ?? { card: null });
+    // Answers that share a coin have all their cards, or none.
+    const cards = hands.some(({ card = null }) => card === null) ? null : hands.map(({ card }) => card);
+    const trueValues = places.map((at) => values[at]);
+    const made = whole.keep === undefined
+      ? [reportFrom(mechanisms[0], trueValues[0], cards?.[0] ?? null, wordSource(words, wordsNeeded(mechanisms[0])))]
+      : jointReports(whole, mechanisms, trueValues, cards, words);
+    for (const [at, report] of made.entries()) {
+      reports[own[at].name] = { carded: cards !== null, report };
+      const { serials } = hands[at];
+      if (cards !== null && serials !== undefined) reports[own[at].name].serials = serials;
+    }
   }
   return { document: { pseudonym: name, open, reports }, asked };
 }

@@ -25,6 +25,21 @@ export const coinWords = remembered((mechanism) => ({
 
 export const isMask = (number) => Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
 
+/**
+ * The report of what the coin said: the card is added, the sum clamped. Of several dealers the card
+ * is a list: theirs are added one after another, and clamped each time.
+ */
+export function withMask(mechanism, said, card) {
+  const limit = maskLimit(mechanism);
+  const isList = (mechanism.dealers ?? 1) > 1;
+  let marks = said;
+  for (const one of card === null ? [] : isList ? card : [card]) {
+    const numbers = marks.length === 1 ? [one] : one;
+    marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], limit + 1)));
+  }
+  return marks.length === 1 ? marks[0] : marks;
+}
+
 export const MRR = {
   fields: {
     n: isPeople,
@@ -52,18 +67,10 @@ export const MRR = {
     if (numbers === 1) return isMask(card);
     return Array.isArray(card) && card.length === numbers && card.every(isMask);
   },
-  // The own coin, another one where there is no card; then the card is added, the sum clamped. Of
-  // several dealers the card is a list: theirs are added one after another, and clamped each time.
+  // The own coin, another one where there is no card; then the card is added.
   respond(mechanism, value, card, next) {
     const lie = coinWords(mechanism)[card === null ? "alone" : "carded"];
-    let marks = toss(mechanism, value, lie, next);
-    const limit = maskLimit(mechanism);
-    const isList = (mechanism.dealers ?? 1) > 1;
-    for (const one of card === null ? [] : isList ? card : [card]) {
-      const numbers = marks.length === 1 ? [one] : one;
-      marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], limit + 1)));
-    }
-    return marks.length === 1 ? marks[0] : marks;
+    return withMask(mechanism, toss(mechanism, value, lie, next), card);
   },
   resized: (mechanism, n) => ({ ...mechanism, n }),
   // With a card, once the sum of the cards is taken off.

@@ -10,6 +10,7 @@ import { losses } from "./loss.js";
 import { checkMechanism, deals, masked, stepsOf, valuesOf } from "./mechanisms.js";
 import { isAsked } from "./open-answers.js";
 import { answersOf, checkQuestions, isTexts } from "./questions.js";
+import { counted, readTogether } from "./together.js";
 
 const VERSION = 1;
 const VIEWS = ["report", "cards", "everything", "dealer"];
@@ -20,7 +21,7 @@ const FIELDS = [
 // Left out where they have these values.
 const DEFAULTS = {
   colluders: 0, by: null, contact: null, opens: null, closes: null, invitations: true, min_cell: 20,
-  results_every: 1, min_batch: 1, waves: 1, wave: 1, panel: null, delta: 1e-6,
+  results_every: 1, min_batch: 1, waves: 1, wave: 1, panel: null, delta: 1e-6, together: [],
 };
 const MOST_WAVES = 1000;
 const LOSSES = ["everything", "delta", "dealer"];
@@ -137,18 +138,20 @@ export async function readSurvey(bytes) {
   const shared = readShared(readDocument(bytes));
   const { languages, guarantees, consent } = shared;
   const questions = checkQuestions(shared.questions, languages);
-  const sensitive = questions
+  const alone = questions
     .filter((question) => question.sensitive)
     .flatMap((question) => sensitiveOf(question, languages));
+  const sensitive = readTogether(shared.together, alone);
+  const entries = counted(sensitive);
   const dealing = readDealing(shared.dealing, shared.collector, sensitive);
   check(hasFields(guarantees, VIEWS), "guarantees");
   const promised = Object.fromEntries(VIEWS.map((view) => [view, readNumber(guarantees[view], "guarantees")]));
   // Of a single report among cards that lean, this client knows a bound that is above the promise.
   const exact = sensitive.every(({ mechanism }) => isExact(mechanism));
   for (const view of exact ? ["report", "dealer"] : ["dealer"]) {
-    checkTotal(sum(sensitive.map((one) => one.losses[view])), promised[view], `its ε in the view ${view}`);
+    checkTotal(sum(entries.map((one) => one.losses[view])), promised[view], `its ε in the view ${view}`);
   }
-  const everything = sum(sensitive.map((one) => one.everything));
+  const everything = sum(entries.map((one) => one.everything));
   // Where losses hold outright, whoever knows all else learns no more than who knows some cards.
   for (const view of exact ? ["everything", "cards"] : ["everything"]) {
     checkTotal(everything, promised[view], `its ε in the view ${view}`);
@@ -190,10 +193,11 @@ export function askedAnswers(survey, open) {
   return survey.sensitive.filter(({ question }) => isAsked(survey, question, open));
 }
 
-/** The ε of some answers together in a view: coins and cards differ, so losses add up. */
+/** The ε of some answers together in a view: losses add up; answers that share a coin count once. */
 export function lossOf(answers, view) {
-  const epsilon = sum(answers.map((one) => one.losses[view]));
-  return answers.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon;
+  const entries = counted(answers);
+  const epsilon = sum(entries.map((one) => one.losses[view]));
+  return entries.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon;
 }
 
 /** The same against whom it is largest, and against whom that is. */

@@ -1,0 +1,74 @@
+// Answers that are perturbed together, with one coin for all of them (docs/protocol.md).
+//
+// With the chance `keep` the device takes all true answers, otherwise all of them are drawn evenly.
+// What they lose is counted once, for all of them.
+
+import { check, hasFields } from "./checks.js";
+import { losses } from "./loss.js";
+import { lieOf, numbersOf, toss } from "./mask_coins.js";
+import { withMask } from "./masks.js";
+import { secureWords } from "./mechanisms.js";
+
+const SAME = ["n", "card_rate", "total_rate", "announced_rate", "dealers"];
+const MOST_COMBINATIONS = 4096;
+
+const isChance = (value) => typeof value === "number" && value > 0 && value < 1;
+
+/** The chance that one of so many values is told truly; the same operations as in Python. */
+const truthOf = (keep, values) => keep + (1 - keep) / values;
+
+/** The coin for items with these numbers of values; of one item it is the plain one. */
+function coinFor(sizes) {
+  const k = sizes.reduce((product, size) => product * size, 1);
+  return { k, coin: sizes.length > 1 ? ["block", ...sizes] : "rr" };
+}
+
+function fits({ question, mechanism }, first, { keep, alone }) {
+  return (
+    mechanism.mechanism === "MRR" && mechanism.coin === "rr" && question.kind !== "number" &&
+    mechanism.p === truthOf(keep, mechanism.k) && mechanism.alone === truthOf(alone, mechanism.k) &&
+    SAME.every((name) => mechanism[name] === first.mechanism[name])
+  );
+}
+
+/** The perturbed answers, those that share a coin with what all of them lose. */
+export function readTogether(stated, sensitive) {
+  check(Array.isArray(stated), "together");
+  const found = new Map();
+  for (const one of stated) {
+    check(hasFields(one, ["questions", "keep", "alone"]) && Array.isArray(one.questions), "together");
+    check(isChance(one.keep) && isChance(one.alone), "together");
+    const own = sensitive.filter(({ question }) => one.questions.includes(question.name));
+    const names = new Set(own.map(({ question }) => question.name));
+    check(own.length > 1 && names.size === one.questions.length, "together");
+    check(own.every((answer) => !found.has(answer.name) && fits(answer, own[0], one)), "together");
+    const { k, coin } = coinFor(own.map(({ mechanism }) => mechanism.k));
+    check(k <= MOST_COMBINATIONS, "together");
+    const all = { ...own[0].mechanism, k, coin, p: truthOf(one.keep, k), alone: truthOf(one.alone, k) };
+    const lost = losses(all);
+    const joint = Object.freeze({ keep: one.keep, alone: one.alone, losses: lost, everything: lost.everything });
+    for (const answer of own) found.set(answer.name, joint);
+  }
+  return sensitive.map((answer) => {
+    const joint = found.get(answer.name);
+    if (joint === undefined) return answer;
+    return Object.freeze({ ...answer, joint, losses: joint.losses, everything: joint.everything });
+  });
+}
+
+/** What losses are counted of: answers that share a coin once. */
+export const counted = (answers) => [...new Set(answers.map((answer) => answer.joint ?? answer))];
+
+/** The reports of answers that share a coin; cards of all of them, or null. */
+export function jointReports({ keep, alone }, mechanisms, values, cards, words = secureWords) {
+  const sizes = mechanisms.map(({ k }) => k);
+  const coin = coinFor(sizes);
+  const value = sizes.reduce((told, size, item) => told * size + values[item], 0);
+  const lie = lieOf(coin, truthOf(cards === null ? alone : keep, coin.k));
+  let marks = toss(coin, value, lie, () => words(1)[0]);
+  return mechanisms.map((mechanism, item) => {
+    const own = marks.slice(0, numbersOf(mechanism));
+    marks = marks.slice(own.length);
+    return withMask(mechanism, own, cards === null ? null : cards[item]);
+  });
+}
