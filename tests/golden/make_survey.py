@@ -134,7 +134,7 @@ PEOPLE: list[dict[str, Any]] = [
 ]
 
 
-def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
+def survey_of(dealers: tuple[str, ...], split: str = "even", **more: Any) -> Survey:
     """A survey whose nonces stay."""
     asked = Draft.from_dict(
         {
@@ -142,6 +142,7 @@ def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
             "languages": ["en", "de"],
             "epsilon": 6.0,
             "waves": 2,
+            "split": split,
             "questions": QUESTIONS,
         }
         | ({} if dealers == ONE else ASKER)
@@ -271,6 +272,10 @@ def document() -> dict[str, Any]:
         "second wave, no cards": entry(survey_of((), after=first)),
         "joint": entry(joint(first)),
         "number in steps": entry(stepped(first)),
+        "one coin": entry(survey_of(ONE, split="together")),
+        "one coin, one of two dealers": entry(survey_of(TWO, split="together"), silent=TWO[0]),
+        "one coin, closed deck": entry(survey_of(ONE, split="together", closed_deck=True)),
+        "one coin, nobody deals": entry(survey_of(ONE, split="together"), silent=ONE[0]),
     }
 
 
