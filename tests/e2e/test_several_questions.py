@@ -92,10 +92,12 @@ def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: 
     return asyncio.run(drive_all(conversations))
 
 
-@pytest.mark.slow_variants("postgresql]")
-def test_from_the_invitation_to_the_results(pair: Pair) -> None:
+@pytest.mark.slow_variants("postgresql")
+@pytest.mark.parametrize("split", ["even", "together"])
+def test_from_the_invitation_to_the_results(pair: Pair, split: str) -> None:
     people = 300
-    survey = survey_at(pair, people)
+    survey = survey_at(pair, people, DOCUMENT | {"split": split})
+    assert len(survey.together) == (split == "together")
     operator, secrets = pair.begin(survey, people)
     receipts = answer_survey(survey, secrets[:250])
     assert all(receipt.carded and not receipt.before for receipt in receipts)

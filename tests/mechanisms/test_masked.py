@@ -636,8 +636,8 @@ def test_weights() -> None:
         (lambda: jrr.MRR(10, own=3.0, p=0.9, card_rate=0.3, total_rate=1), "own and p"),
         (lambda: jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=1, coin="oue"), "coin must be"),
         (
-            lambda: jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=0.8, alone=0.9),
-            "alone must be small enough",
+            lambda: jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=0.8, alone=0.4),
+            "alone must be",
         ),
         (
             lambda: jrr.MRR.for_epsilon(1.0, n=10, dealer_epsilon=0.5, announced=False),
@@ -893,3 +893,14 @@ def test_plans_choose_masks_and_hold_without_a_delta() -> None:
     assert isinstance(announced.mechanism, jrr.MRR)
     assert announced.mechanism.announced
     assert announced.stderr(0.1) < 0.3 * jrr.plan(10_000, 1.0, lost=0.3, mechanism="rr").stderr(0.1)
+
+
+def test_a_coin_without_a_card_that_tells_more_is_counted() -> None:
+    quiet = jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=0.8)
+    loud = jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=0.8, alone=0.9)
+    alone = jrr.RR(p=0.9).epsilon("report")
+    assert alone > quiet.epsilon("everything", 9)
+    for view in ("report", "cards", "everything"):
+        assert loud.epsilon(view, 5) == alone
+    assert loud.epsilon("everything", 5, 1e-6) <= alone
+    assert loud.epsilon("dealer") == quiet.epsilon("dealer")

@@ -97,10 +97,17 @@ export function consentDetails({ questions, sensitive, wave, waves }, text, lang
   const changed = questions.filter((question) => question.sensitive);
   const open = questions.filter((question) => !question.sensitive);
   const view = costView(sensitive);
-  const cost = (question) => lossOf(sensitive.filter((one) => one.question === question), view);
+  // Questions that share a coin cost what they cost together.
+  const shares = (question) => sensitive.find((one) => one.question === question).joint ?? question;
+  const entries = [...new Set(changed.map(shares))].map((whole) => changed.filter((one) => shares(one) === whole));
+  const cost = (some) => lossOf(sensitive.filter(({ question }) => some.includes(question)), view);
+  const named = (some) => {
+    const list = some.map(quoted).join(", ");
+    return some.length === 1 ? list : text("consent_sharing", { questions: list });
+  };
   const lines = [];
-  if (changed.length > 1) {
-    const costs = changed.map((question) => `${quoted(question)} ε = ${rounded(cost(question), language)}`);
+  if (entries.length > 1) {
+    const costs = entries.map((some) => `${named(some)} ε = ${rounded(cost(some), language)}`);
     lines.push(text("consent_each", { costs: costs.join("; ") }));
   }
   if (open.length > 0) lines.push(text("consent_open", { questions: open.map(quoted).join(", ") }));

@@ -24,7 +24,7 @@ def draft_of(survey: "Survey") -> Draft:
         name: _rounded(survey.loss(_VIEW, answers))
         for name, answers in answers_by_question(survey).items()
     }
-    is_even = len(set(losses.values())) == 1
+    is_even = len(set(losses.values())) == 1 or bool(survey.together)
     return Draft(
         title=survey.title,
         languages=survey.languages,
@@ -35,7 +35,7 @@ def draft_of(survey: "Survey") -> Draft:
             for question in survey.questions
         ),
         epsilon=_rounded(survey.guarantee(_VIEW) * (1.0 if is_even else _LESS)),
-        split="even" if is_even else "weight",
+        split="together" if survey.together else "even" if is_even else "weight",
         waves=survey.waves,
         by=survey.by,
         contact=survey.contact,

@@ -10,7 +10,7 @@ from jrr.privacy.cost_table import PRIOR, CostTable
 from jrr.reporting.catalogue import text
 from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.numerals import Numerals
-from jrr.survey.costs import answers_by_question
+from jrr.survey.costs import answers_by_entry
 from jrr.survey.promises import COST, EVERYTHING
 
 if TYPE_CHECKING:
@@ -69,15 +69,20 @@ def _details(survey: "Survey", language: str) -> list[str]:
     texts = {one.name: say("quoted", words=one.text[language]) for one in survey.questions}
     lines = [say(f"cards_of_{survey.dealing.word}")] if survey.deals else []
     lines += cost_lines(survey.costs, language)
-    by_question = answers_by_question(survey)
-    if len(by_question) > 1:
+    entries = answers_by_entry(survey)
+    if len(entries) > 1:
         at_delta = survey.cost_view == EVERYTHING
         losses = {
-            name: (survey.loss(survey.cost_view, some), survey.delta_of(some) if at_delta else 0.0)
-            for name, some in by_question.items()
+            names: (survey.loss(survey.cost_view, some), survey.delta_of(some) if at_delta else 0.0)
+            for names, some in entries.items()
         }
         loss = Numerals(language).loss
-        costs = "; ".join(f"{texts[name]} {loss(*lost)}" for name, lost in losses.items())
+
+        def quoted(names: tuple[str, ...]) -> str:
+            asked = ", ".join(texts[name] for name in names)
+            return asked if len(names) == 1 else say("sharing", questions=asked)
+
+        costs = "; ".join(f"{quoted(names)} {loss(*lost)}" for names, lost in losses.items())
         lines.append(say("each", costs=costs))
     if survey.open:
         lines.append(say("open", questions=", ".join(texts[one.name] for one in survey.open)))

@@ -19,6 +19,15 @@ def answers_by_question(survey: "Survey") -> dict[str, list["SensitiveQuestion"]
     return found
 
 
+def answers_by_entry(survey: "Survey") -> dict[tuple[str, ...], list["SensitiveQuestion"]]:
+    """The same, with questions that share a coin as one entry of several names."""
+    sharing = {name: one.questions for one in survey.together for name in one.questions}
+    found: dict[tuple[str, ...], list[SensitiveQuestion]] = {}
+    for name, answers in answers_by_question(survey).items():
+        found.setdefault(sharing.get(name, (name,)), []).extend(answers)
+    return found
+
+
 def cost_table(survey: "Survey") -> CostTable:
     """What one answer, this wave and all waves can tell, and whom."""
     view, groups = survey.cost_view, list(answers_by_question(survey).values())

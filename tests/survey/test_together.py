@@ -1,0 +1,159 @@
+"""Questions whose answers share one coin: one loss for all of them, results as of any other."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jrr
+from jrr._base.exact import SCALE
+from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.coins.block import truth_of
+from jrr.protocol.documents import canonical_json
+from jrr.survey.consent import consent_text
+from jrr.survey.limits import Limits, check_limits
+from jrr.survey.plan import plan_draft
+from jrr.survey.spending import expenses_of
+from jrr.survey.survey import Survey
+from jrr.survey.together import Together
+from tests import survey as shared
+from tests.golden.make_contributors import Words
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "a", "kind": "yes-no", "text": "A?"},
+    {"name": "b", "kind": "choice", "text": "B?", "labels": ["x", "y", "z"]},
+    {"name": "c", "kind": "several", "text": "C?", "labels": ["u", "v"]},
+]
+NUMBER = {"name": "d", "kind": "number", "text": "D?", "low": 0, "high": 10}
+
+
+def survey(*more: dict[str, Any], people: int = 1_000, **options: Any) -> Survey:
+    draft = shared.asked(*QUESTIONS, *more, split="together", epsilon=2.0, languages=["en"])
+    return shared.survey_of(draft, people=people, **options)
+
+
+def test_one_coin_has_the_whole_budget() -> None:
+    made = survey()
+    assert [one.questions for one in made.together] == [("a", "b", "c")]
+    assert 1.999 < made.guarantee("everything") <= 2.0
+    assert 3.999 < made.guarantee("dealer") <= 4.0
+    assert made.loss("everything", made.sensitive[:1]) == made.guarantee("everything")
+    assert made.costs.answer == made.costs.wave
+    assert Survey.from_bytes(made.to_bytes()) == made
+    entries = expenses_of(made.sensitive)
+    assert [entry.question for entry in entries] == ["a+b+c.1+c.2"]
+    check_limits(made.sensitive, Limits(2.0))
+    assert "ε = 2" in consent_text(made, "en")
+
+
+def test_what_is_stated_is_what_devices_do() -> None:
+    """ε of the block by enumerating what the coin says, from the document's figures alone."""
+    made = survey()
+    (stated,) = made.together
+    sizes = [one.mechanism.k for one in made.sensitive]
+    assert sizes == [2, 3, 2, 2]
+    k = math.prod(sizes)
+    gain = stated.keep
+    first = made.sensitive[0].mechanism
+    assert isinstance(first, jrr.MRR)
+    c = first.card_rate + first.announced_rate
+    falls = [math.exp(-c if size == 2 else -2 * c) for size in sizes]
+    rest = (1 - gain) / k * math.prod(1 + (n - 1) * f for n, f in zip(sizes, falls, strict=True))
+    loss = math.log((gain + rest) / (gain * math.prod(falls) + rest))
+    assert made.guarantee("everything") == pytest.approx(loss, rel=1e-9)
+    for one in made.sensitive:
+        assert isinstance(one.mechanism, jrr.MRR)
+        assert one.mechanism.p == gain + (1 - gain) / one.mechanism.k
+        assert one.mechanism.p == truth_of(gain, one.mechanism.k)
+
+
+@pytest.mark.parametrize("asked", [["a"], ["a", "b"], ["c.1", "b", "a"]])
+@pytest.mark.parametrize("with_cards", [True, False])
+def test_reports_of_somebody_who_is_asked_some_of_them(asked: list[str], with_cards: bool) -> None:
+    """Over all words: all true answers with the chance that is stated, else evenly any others."""
+    made = survey()
+    whole = made.joint["a"]
+    mechanisms = {name: made.by_name[name].mechanism for name in asked}
+    sizes = [one.k for one in mechanisms.values()]
+    values = dict.fromkeys(asked, 1)
+    cards = {
+        name: 0 if one.k == 2 else np.zeros(one.k, np.int16) for name, one in mechanisms.items()
+    }
+    kept = whole.stated.keep if with_cards else whole.stated.alone
+    k = math.prod(sizes)
+    lies = -(-(1 - Fraction(truth_of(kept, k))) * SCALE // (k - 1)) * (k - 1)
+    found: dict[tuple[int, ...], int] = {}
+    part = int(lies) // (k - 1)
+    # One word in the middle of every part that lies, and one that tells the truth.
+    for u in [part * at + part // 2 for at in range(k - 1)] + [int(lies) + 5]:
+        source = Words([2 * u])
+        reports = whole.respond(mechanisms, values, cards if with_cards else {}, source)
+        told = []
+        for name in asked:
+            report = reports[name]
+            marks = [report] if isinstance(report, int) else np.frombuffer(report, "<i2").tolist()
+            told.append(marks[0] if len(marks) == 1 else marks.index(1))
+        found[tuple(told)] = found.get(tuple(told), 0) + 1
+    assert set(found) == set(itertools.product(*map(range, sizes)))
+    assert set(found.values()) == {1}
+
+
+def test_a_number_has_a_coin_of_its_own() -> None:
+    made = survey(NUMBER)
+    assert [one.questions for one in made.together] == [("a", "b", "c")]
+    joint = made.loss("everything", made.sensitive[:1])
+    number = made.by_name["d"].guarantee("everything")
+    assert joint == pytest.approx(1.0, abs=1e-3)
+    assert made.guarantee("everything") == pytest.approx(joint + number)
+    words = consent_text(made, "en")
+    assert "“A?”, “B?”, “C?” together ε = 1; “D?” ε = 1" in words
+
+
+def test_margins_beside_an_even_split() -> None:
+    """Five yes/no items at ε = 2: less than two thirds of the width of intervals."""
+    asked = [{"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(5)]
+    margins = {}
+    for split in ("even", "together"):
+        draft = shared.asked(*asked, split=split, epsilon=2.0, languages=["en"])
+        planned = plan_draft(draft, 2_000)
+        assert planned.guarantees["everything"] <= 2.0 + 1e-9
+        margins[split] = planned.questions[0].margin
+    assert margins["together"] < 0.66 * margins["even"]
+
+
+def changed(made: Survey, **fields: Any) -> Survey:
+    return replace(made, promised=None, study=None, **fields)
+
+
+def test_refusals() -> None:
+    made = survey(NUMBER)
+    (stated,) = made.together
+    for together, words in (
+        ((replace(stated, questions=("a", "x")),), "together must be sensitive questions"),
+        ((replace(stated, questions=("a",)),), "together must be sensitive questions"),
+        ((stated, stated), "together must be sensitive questions, each of them once"),
+        ((replace(stated, questions=("a", "a", "b")),), "together must be sensitive questions"),
+        ((replace(stated, keep=stated.keep * 0.9),), "mechanism of a must be what keep"),
+        ((replace(stated, alone=stated.alone * 1.1),), "mechanism of a must be what keep"),
+        ((replace(stated, questions=("a", "d")),), "mechanism of d must be what keep"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            changed(made, together=together)
+    document = json.loads(made.to_bytes())
+    document["guarantees"]["everything"] *= 0.95
+    with pytest.raises(DamagedError, match="guarantees must not be less than what holds"):
+        Survey.from_bytes(canonical_json(document))
+
+
+def test_a_later_wave_keeps_the_promise() -> None:
+    asked = shared.asked(*QUESTIONS, split="together", waves=2, languages=["en"])
+    first = shared.survey_of(asked, people=1_000, epsilon=1.0)
+    second = shared.survey_of(asked, people=1_000, epsilon=1.0, after=first)
+    assert second.together
+    second.check_after(first)
+    assert isinstance(second.together[0], Together)
