@@ -149,7 +149,7 @@ def plan_block(
     Example:
         >>> made = plan_block(2_000, 2.0, [2] * 5, frequency=0.3)
         >>> made.asked, round(made.stderr(0), 4)
-        (4, 0.0177)
+        (4, 0.0118)
     """
     listed = tuple(checks.integer("sizes", size, 2, MOST_COMBINATIONS) for size in sizes)
     if len(listed) < 2:
