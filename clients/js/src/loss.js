@@ -8,8 +8,9 @@
 import { dealtWords } from "./coins.js";
 import { bitWords, truthWords } from "./encodings.js";
 import { SCALE } from "./exact.js";
-import { coinFaces, coinWords } from "./masks.js";
+import { coinFaces, coinWords, windowOf } from "./masks.js";
 import { lieWords } from "./mechanisms.js";
+import { largestOf, windowWords } from "./window.js";
 
 const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
 
@@ -33,29 +34,46 @@ function behindMask(k, lie, step) {
   return Math.log((p * weight + (k - 1) * q) / (p + q * weight + (k - 2) * q)) * UP + 2 ** -40;
 }
 
+/** The loss of a window: a number of it, by another one. */
+function ofWindow(window, p) {
+  const { other, told, last } = windowWords(window, p);
+  return logUp(told, other < last ? other : last);
+}
+
+/** The same behind a mask: the worst place m at which report and sum meet, numbers u weighing e^(-step |u-m|). */
+function behindWindow(window, p, step) {
+  const { other, told, last } = windowWords(window, p);
+  const most = largestOf(window);
+  const share = (words) => Number(words) / Number(SCALE);
+  let worst = 1;
+  for (let peak = 0; peak <= most; peak++) {
+    const weights = Array.from({ length: most + 1 }, (_, u) => Math.exp(-step * Math.abs(u - peak)));
+    const sum = (from, to) => weights.slice(from, to).reduce((total, one) => total + one, 0);
+    const others = share(other) * sum(0, most + 1);
+    const windows = Array.from({ length: window.steps + 1 }, (_, x) => sum(x, x + window.width));
+    const high = others + share(told - other) * Math.max(...windows);
+    const low = others + share(last - other) * Math.min(...windows);
+    worst = Math.max(worst, high / low);
+  }
+  return Math.min(Math.log(worst) * UP + 2 ** -40, ofWindow(window, p));
+}
+
 function ofMasked(mechanism) {
   const { card_rate, total_rate, announced_rate } = mechanism;
+  const window = windowOf(mechanism);
   const faces = coinFaces(mechanism);
-  const { carded, alone } = coinWords(mechanism);
-  const bare = ofCoin(faces, carded);
-  const masked = behindMask(faces, carded, card_rate + total_rate + announced_rate);
-  const single = behindMask(faces, carded, card_rate + Math.min(card_rate, total_rate));
-  const cardless = ofCoin(faces, alone);
+  const { carded, alone } = window ? { carded: mechanism.p, alone: mechanism.alone } : coinWords(mechanism);
+  const coin = (words) => (window ? ofWindow(window, words) : ofCoin(faces, words));
+  const behind = (step) => (window ? behindWindow(window, carded, step) : behindMask(faces, carded, step));
+  const bare = coin(carded);
+  const masked = behind(card_rate + total_rate + announced_rate);
+  const single = behind(card_rate + Math.min(card_rate, total_rate));
+  const cardless = coin(alone);
   return {
     report: Math.max(single, cardless),
     everything: Math.max(masked, cardless),
     dealer: Math.max(bare, masked, cardless),
   };
-}
-
-/** Numbers in steps: own noise and masks protect each by itself, and in the tails not together. */
-function ofSteps({ steps, rate, card_rate, total_rate, announced_rate }) {
-  const up = (loss) => loss * UP + 2 ** -40;
-  const dealer = up(steps * rate);
-  if (card_rate === undefined) return { report: dealer, everything: dealer, dealer };
-  const masked = (step) => up(steps * Math.min(rate, step));
-  const everything = masked(card_rate + total_rate + announced_rate);
-  return { report: everything, everything, dealer };
 }
 
 function ofDealt(mechanism) {
@@ -89,12 +107,17 @@ function ofSubsets(mechanism) {
 const ofCoins = (mechanism) =>
   Math.max(...lieWords(mechanism).map((lie) => ofCoin(mechanism.g ?? mechanism.k, lie)));
 
-const ONE_FOR_ALL = { DRR: ofDealt, SS: ofSubsets, SUE: ofBits, OUE: ofBits };
+const ONE_FOR_ALL = {
+  DRR: ofDealt,
+  SS: ofSubsets,
+  SUE: ofBits,
+  OUE: ofBits,
+  Piecewise: (mechanism) => ofWindow(mechanism, mechanism.p),
+};
 
 /** Upper bounds of ε in the views `report`, `everything` and `dealer`. */
 export function losses(mechanism) {
   if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
-  if (Object.hasOwn(mechanism, "steps")) return ofSteps(mechanism);
   const loss = (ONE_FOR_ALL[mechanism.mechanism] ?? ofCoins)(mechanism);
   return { report: loss, everything: loss, dealer: loss };
 }

@@ -1,4 +1,4 @@
-"""Masks over anything that a device says in whole numbers: what MRR and MaskedLaplace share.
+"""Masks over anything that a device says in whole numbers: all but the coin of MRR.
 
 The masks' rates, how they are drawn, how far reports are clamped, and the one guarantee that holds
 against everybody who does not know a card.
