@@ -45,7 +45,8 @@ MASKED = [
     jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=4, coin="oue"),
 ]
 SEVERALLY = [
-    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)
+    *(jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)),
+    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, coin=jrr.Window(6, 3), dealers=3),
 ]
 ENCODED: dict[str, tuple[Mechanism, Dealing]] = {
     "ss": (jrr.SS(8, epsilon=1.0), Nobody()),
@@ -121,7 +122,7 @@ def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
         shape += () if mechanism.k == 2 else (mechanism.k,)
         cards = draws.integers(-reach, reach + 1, shape).tolist()
         words = [source.word() for _ in range(mechanism.report_format.words)]
-        value = at % mechanism.k
+        value = at % (mechanism.k if mechanism.steps == 1 else mechanism.steps + 1)
         held = [card_from_json(mechanism, card) for card in cards]
         report = mechanism.report_from_words(value, held, words)
         found.append(

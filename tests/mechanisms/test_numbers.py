@@ -391,6 +391,21 @@ def test_people_with_and_without_a_card_add_up(name: str) -> None:
     assert both.sum == pytest.approx(alone.sum + question.estimate(late).sum)
 
 
+def test_of_several_dealers_no_card_that_was_cut_can_show() -> None:
+    """The largest sum and the farthest card of another dealer: the least number, or below it."""
+    given: Any = {"own": 3.0, "announced_rate": 0.3, "dealers": 2, "coin": jrr.Window(64, 100)}
+    accepted = []
+    for card_rate in np.linspace(0.0018, 0.0021, 61):
+        try:
+            accepted.append(jrr.MRR(10**6, card_rate=float(card_rate), **given))
+        except ArgumentError:
+            assert not accepted  # smaller rates only
+    assert 0 < len(accepted) < 61
+    for m in accepted:
+        low, high = m._range
+        assert high - m.card_format.most <= low
+
+
 def test_documents() -> None:
     for name in MECHANISMS:
         question = jrr.Numbers(0.5, 10, made(name, 30), clip=True)

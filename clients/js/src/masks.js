@@ -51,9 +51,10 @@ export const MRR = {
   holds(mechanism) {
     const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
     // Of several dealers a card that is cut must not show, whatever the others' cards are.
-    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + 1 <= LARGEST_CARD;
-    const fits = dealers === 1 || hidden;
     const window = windowOf(mechanism);
+    const said = window ? largestOf(window) : 1;
+    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + said <= LARGEST_CARD;
+    const fits = dealers === 1 || hidden;
     const { p, alone } = mechanism;
     const coinFits = window
       ? k === 2 && isLikely(window, p) && isLikely(window, alone)
