@@ -1,6 +1,5 @@
-"""A collector under more load than it can bear, with more processes, more rows, more reports.
+"""A collector that refuses, with more processes, more rows, more reports.
 
-    python -m benchmarks.serve_scale overload       # goodput at three times what it can bear
     python -m benchmarks.serve_scale refusals       # what a refusal costs, of what storing costs
     python -m benchmarks.serve_scale processes      # two collectors on one PostgreSQL, against one
     python -m benchmarks.serve_scale rows           # an upload beside five million rows
@@ -21,7 +20,6 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +37,7 @@ from jrr.research.processes import Running, running
 
 PAIRS = 5
 KINDS = ("sqlite", "postgresql")
-MANY = 500  # connections that keep a server at its capacity, and of which none is refused
-MOST = 3_800  # connections in a crowd; a server takes 4,000
+MANY = 500  # connections that keep a server at its capacity
 
 
 def _a_second(load: Load) -> float:
@@ -58,66 +55,9 @@ def _databases(*names: str) -> Iterator[tuple[Path, dict[str, str]]]:
         yield Path(name), found
 
 
-def overload(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str, Any]]:
-    """Reports stored a second at three times capacity, of those at capacity."""
-    results = []
-    with _databases("one") as (folder, addresses):
-        for kind in kinds:
-            database = None if kind == "sqlite" else addresses["one"]
-            with running("collector", folder / kind, database) as server:
-                results.append(_overloaded(server, kind, pairs))
-    return results
-
-
 def _at_capacity(server: Running, crowd: Crowd, bodies: Sequence[bytes]) -> Load:
     """As many connections as fill every commit: more do not make it faster."""
     return put_under_load(server, crowd, bodies, 1e5, connections=MANY, timeout=60.0)
-
-
-def _overloaded(
-    server: Running, kind: str, pairs: int, people: int = 150_000, seconds: float = 8.0
-) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
-    for _ in range(pairs):
-        crowd = gather(server, people)
-        bodies = iter(crowd.bodies)
-        _at_capacity(server, crowd, list(islice(bodies, 1_000)))  # not measured: it warms up
-        most = _at_capacity(server, crowd, list(islice(bodies, 10_000)))
-        rate = 3 * _a_second(most)
-        sent = list(islice(bodies, int(seconds * rate)))
-        load = put_under_load(server, crowd, sent, rate, connections=MOST, timeout=10.0)
-        after = put_under_load(server, crowd, list(islice(bodies, 200)), 40.0, timeout=10.0)
-        rows.append(
-            {
-                "capacity_a_second": _a_second(most),
-                "asked_a_second": rate,
-                "tried_a_second": load.tries / load.seconds,
-                "stored_a_second": load.throughput,
-                "by_clock": load.throughput / _a_second(most),
-                "by_processor": _processor(most) / _processor(load),
-                "processor_ms": [_processor(most), _processor(load)],
-                "generator_cores": [
-                    most.generator / most.seconds,
-                    load.generator / load.seconds,
-                ],
-                "generator_late": load.generator_late,
-                "refusals": load.refusals,
-                "held_back": load.held_back,
-                "timeouts": load.timeouts,
-                "lost": load.lost,
-                "readyz": load.readyz,
-                "memory_mb": [most.memory_mb, load.memory_mb],
-                "latency_after": after.latency,
-                "refused_after": after.refusals,
-            }
-        )
-    return {
-        "what": f"goodput at 3 times capacity, {kind}",
-        "ratio": statistics.median(row["by_clock"] for row in rows),
-        "by_processor": statistics.median(row["by_processor"] for row in rows),
-        "at_least": 0.8,
-        "runs": rows,
-    }
 
 
 def refusals(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str, Any]]:
@@ -346,7 +286,6 @@ def memory(
 
 
 MEASURES: dict[str, Callable[..., Any]] = {
-    "overload": overload,
     "refusals": refusals,
     "processes": processes,
     "rows": rows,

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from jrr.mechanisms.coins.block import Block
     from jrr.mechanisms.coins.choice import Choice
     from jrr.mechanisms.coins.subset import Subset
+    from jrr.mechanisms.coins.window import Window
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
-    from jrr.mechanisms.laplace import Laplace
     from jrr.mechanisms.masked import MRR
-    from jrr.mechanisms.masked_laplace import MaskedLaplace
     from jrr.mechanisms.numbers import Bins, Numbers
+    from jrr.mechanisms.piecewise import Piecewise
     from jrr.mechanisms.registry import from_dict, from_json
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
@@ -62,13 +62,12 @@ __all__ = [
     "Estimate",
     "HeavyHitters",
     "JrrError",
-    "Laplace",
     "Longitudinal",
-    "MaskedLaplace",
     "MeanEstimate",
     "Mechanism",
     "NumberPlan",
     "Numbers",
+    "Piecewise",
     "Plan",
     "PrefixSearch",
     "RangeTree",
@@ -77,6 +76,7 @@ __all__ = [
     "Subset",
     "Tally",
     "TwoPhasePlan",
+    "Window",
     "Words",
     "algorithm1",
     "amplified_epsilon",
@@ -108,16 +108,15 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "Estimate": "jrr.estimation.estimates",
     "HeavyHitters": "jrr.telemetry.heavy_hitters",
     "JRR": "jrr.mechanisms.joint",
-    "Laplace": "jrr.mechanisms.laplace",
     "Longitudinal": "jrr.telemetry.longitudinal",
     "MRR": "jrr.mechanisms.masked",
-    "MaskedLaplace": "jrr.mechanisms.masked_laplace",
     "MeanEstimate": "jrr.estimation.means",
     "Mechanism": "jrr.mechanisms.base",
     "NumberPlan": "jrr.planning.numbers",
     "Numbers": "jrr.mechanisms.numbers",
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",
+    "Piecewise": "jrr.mechanisms.piecewise",
     "Plan": "jrr.planning.plans",
     "PrefixSearch": "jrr.telemetry.prefix_search",
     "RR": "jrr.mechanisms.rr",
@@ -129,6 +128,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "Subset": "jrr.mechanisms.coins.subset",
     "Tally": "jrr.estimation.tally",
     "TwoPhasePlan": "jrr.planning.two_phases",
+    "Window": "jrr.mechanisms.coins.window",
     "Words": "jrr.telemetry.words",
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",

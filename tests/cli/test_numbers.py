@@ -43,7 +43,7 @@ def holds(found: dict[str, Any], mean: float) -> bool:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("mechanism", ["auto", "rr", "laplace"])
+@pytest.mark.parametrize("mechanism", ["auto", "rr", "piecewise"])
 @pytest.mark.parametrize(("data", "reports"), [("d.csv", "r.csv"), ("d.parquet", "r.parquet")])
 def test_a_number_without_cards(
     work: Path, capsys: Capsys, mechanism: str, data: str, reports: str
@@ -80,7 +80,7 @@ def test_a_number_without_cards(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("word", ["mrr", "drr", "masked-laplace"])
+@pytest.mark.parametrize("word", ["mrr", "drr"])
 def test_a_number_with_cards(work: Path, capsys: Capsys, word: str) -> None:
     dealt = document(
         *(
@@ -138,10 +138,10 @@ def test_a_plan_for_a_number(work: Path, capsys: Capsys) -> None:
     about = ("--range", "0:80", "--mean", "40", "--sd", "10")
     asked = ("plan", "number", *about, "-n", "1000", "-e", "2")
     plan = document(*asked, capsys=capsys)
-    assert plan["question"]["mechanism"]["mechanism"] == "MaskedLaplace"
+    assert plan["question"]["mechanism"]["coin"][0] == "window"
     by_name = {row["name"]: row["stderr"] for row in plan["compare"]}
-    assert plan["stderr"] == min(by_name.values()) == by_name["masked-laplace"]
-    assert by_name["mrr"] < by_name["rr"] < by_name["laplace"]
+    assert plan["stderr"] == min(by_name.values()) == by_name["mrr"]
+    assert by_name["mrr"] < by_name["piecewise"] < by_name["rr"]
     wider = document(*asked, "--population", "sample", capsys=capsys)
     assert wider["stderr"] ** 2 == pytest.approx(plan["stderr"] ** 2 + 10**2 / 990, rel=1e-9)
     shown = done(*asked, capsys=capsys)
@@ -175,7 +175,7 @@ def test_empty_cells_and_texts(work: Path, capsys: Capsys) -> None:
         (("--bins", "0,x"), "numbers between commas"),
         (("--clip",), "together with number or bins"),
         (("--number", "0:80", "--mechanism", "olh"), "mechanism must be one of"),
-        (("--labels", "30,50", "--mechanism", "laplace"), "mechanism must be one of"),
+        (("--labels", "30,50", "--mechanism", "piecewise"), "mechanism must be one of"),
     ],
 )
 def test_refusals_of_perturb(
@@ -191,9 +191,9 @@ def test_refusals_of_perturb(
     [
         ("plan", "number"),
         ("plan", "number", "--range", "0:9", "--mean", "10"),
-        ("plan", "--mechanism", "laplace"),
+        ("plan", "--mechanism", "piecewise"),
         ("file", "deal", "number", "--sd", "3", "-o", "c.csv"),
-        ("file", "deal", "number", "--range", "0:9", "--mechanism", "laplace", "-o", "c.csv"),
+        ("file", "deal", "number", "--range", "0:9", "--mechanism", "piecewise", "-o", "c.csv"),
     ],
 )
 def test_refusals_of_plan_and_deal(work: Path, capsys: Capsys, options: tuple[str, ...]) -> None:

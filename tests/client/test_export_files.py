@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from jrr.client.r_script import masks_told, r_script
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import GroupEstimates, estimate_groups
+from jrr.estimation.masks import Known
 from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
@@ -310,23 +312,22 @@ def by_hand(
         if not mine:
             continue
         n, m = len(mine), mechanism.moments if with_card else mechanism.moments.without_cards()
-        off, known = masks_told(question, result) if with_card else ([0] * mechanism.k, None)
+        off, known = masks_told(question, result) if with_card else ([0] * mechanism.k, Known())
         support = _support(question, mine) - np.array(off)
-        found = (support - n * m.q) / m.gain
+        found = (support - n * (m.q + m.base)) / m.gain
         x = np.clip(found, 0, n)
         lean = x * m.lean_holder + (n - x) * m.lean_other
         lean2 = x * m.lean_holder**2 + (n - x) * m.lean_other**2
         noise = x * m.p * (1 - m.p) + (n - x) * m.q * (1 - m.q)
         noise = noise - m.pair_weight(1) * (lean**2 - lean2)
-        if with_card and m.masks is not None:
-            assert known is not None
+        if m.masks is not None:
             noise = noise + m.masks.variance_of(n, 1, known)
         count, variance = count + found, variance + noise / m.gain**2
     return count / len(rows), np.sqrt(variance) / len(rows)
 
 
 def _support(question: SensitiveQuestion, rows: Sequence[Any]) -> Any:
-    mechanism = question.mechanism
+    mechanism, width = question.mechanism, width_of(question)
     if isinstance(rows[0], str):
         packed = np.array([list(bytes.fromhex(row)) for row in rows], np.uint8)
         bits = np.unpackbits(packed, axis=1, count=mechanism.k, bitorder="little")
@@ -334,7 +335,8 @@ def _support(question: SensitiveQuestion, rows: Sequence[Any]) -> Any:
     if not mechanism.masked:
         return np.bincount(rows, minlength=mechanism.k)
     total = np.sum(rows, axis=0)
-    return np.array([len(rows) - total, total]) if mechanism.k == 2 else total
+    form: Any = mechanism.report_format
+    return np.array([len(rows) * (form.low + form.high) - total, total]) if width == 1 else total
 
 
 def test_mechanisms_are_those_that_were_asked_for() -> None:
@@ -381,7 +383,8 @@ def test_the_codebook_has_every_column_of_an_export() -> None:
     assert by_name["mood"]["protection"] == "perturbed"
     assert by_name["mood"]["answers"].endswith("5, prefer not to say")
     assert "secret whole number" in by_name["mood"]["meaning"]
-    assert "mean = -5 + 25 * count of 1 / n" in by_name["days"]["estimate"]
+    how = by_name["days"]["estimate"]
+    assert re.match(r"mean = -5 \+ [0-9.]+ \* \(\(sum of the reports, the dealers' sums taken", how)
     assert all(row["meaning"] and row["estimate"] for row in rows)
 
 

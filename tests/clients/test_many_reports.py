@@ -165,10 +165,13 @@ def check_hashes(
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "mechanism",
-    [jrr.Laplace(epsilon=4.0), jrr.MaskedLaplace.for_epsilon(4.0, n=REPORTS, announced=True)],
+    [
+        jrr.Piecewise(epsilon=2.0, steps=8, width=3),
+        jrr.MRR(REPORTS, own=2.0, card_rate=0.5, announced_rate=0.5, coin=jrr.Window(8, 3)),
+    ],
     ids=lambda mechanism: mechanism.name,
 )
-def test_numbers_in_steps_are_pythons_and_their_noise_has_its_law(mechanism: Mechanism) -> None:
+def test_numbers_in_steps_are_pythons_and_have_their_law(mechanism: Mechanism) -> None:
     values = np.arange(REPORTS) % (mechanism.steps + 1)
     cards = [int(card) for card in values - 3] if mechanism.deals else None
     made = by_javascript(mechanism, 7, values.tolist(), cards)
@@ -177,10 +180,7 @@ def test_numbers_in_steps_are_pythons_and_their_noise_has_its_law(mechanism: Mec
     for person in range(ONE_BY_ONE):
         card = None if cards is None else cards[person]
         assert made[person] == mechanism.respond_one_step(int(values[person]), card, source)
-    noise = np.array(made) - values - np.array(cards if cards is not None else 0)
-    rate, reach = float(mechanism.rate), 12  # type: ignore[attr-defined]
-    chances = np.exp(-rate * np.abs(np.arange(-200, 201)))
-    chances /= chances.sum()
-    law = chances[200 - reach : 201 + reach]
-    law[[0, -1]] = chances[: 201 - reach].sum()  # that far, or farther
-    check(law.tolist(), np.clip(noise, -reach, reach) + reach)
+    said = np.array(made) - np.array(cards if cards is not None else 0)
+    near = np.where((said >= values) & (said < values + 3), said - values, 3)
+    weights = np.array([np.exp(2.0)] * 3 + [8.0])
+    check((weights / weights.sum()).tolist(), near)

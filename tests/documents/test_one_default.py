@@ -51,7 +51,6 @@ def description_of_the_picture() -> str:
         jrr.required_epsilon,
         jrr.plan_number,
         jrr.MRR.for_epsilon,
-        jrr.MaskedLaplace.for_epsilon,
     ],
     ids=lambda call: call.__qualname__,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jrr import DRR, JRR, MRR, OLH, OUE, RR, SS, SUE, Laplace, MaskedLaplace
+from jrr import DRR, JRR, MRR, OLH, OUE, RR, SS, SUE, Piecewise, Window
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.mechanisms.base import Mechanism
@@ -120,15 +120,15 @@ def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> No
         )
 
 
-@pytest.mark.slow_variants("Laplace]")
+@pytest.mark.slow_variants("Piecewise-16]")
 @pytest.mark.parametrize(
     "mechanism",
     [
         MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5),
-        MaskedLaplace.for_epsilon(1.0, n=20, announced=True),
-        Laplace(epsilon=1.0),
+        MRR(20, own=3.0, card_rate=0.05, announced_rate=0.05, coin=Window(12, 4)),
+        Piecewise(epsilon=1.0),
     ],
-    ids=lambda m: m.name,
+    ids=lambda m: f"{m.name}-{m.steps}",
 )
 def test_numbers(mechanism: Mechanism, sqlite_pair: Pair) -> None:
     survey = sqlite_pair.survey(

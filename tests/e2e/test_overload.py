@@ -40,7 +40,7 @@ def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -
         halves = sum(load.by_second[:half]), sum(load.by_second[half:])
         assert min(halves) > 0.2 * sum(halves)
         assert load.memory_mb < capacity.memory_mb + 150
-        # Refusing costs little: `benchmarks.serve_scale overload` measures how much, in medians.
+        # Those who wait cost little: `benchmarks.overload` measures how much, in medians.
         each, each_in_the_crowd = (one.processor / one.acknowledged for one in (capacity, load))
         assert each_in_the_crowd <= each / 0.8
         after = put_under_load(server, crowd, left[:500], 50.0, timeout=10.0)

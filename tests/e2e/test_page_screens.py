@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jrr import JRR, OUE, Laplace
+from jrr import JRR, OUE, Piecewise
 from jrr.dealing.kinds import Dealers
 from tests.browsing import DESKTOP, PHONE
 from tests.e2e import Pair
@@ -148,7 +148,7 @@ def test_every_other_screen(
         visit.wait_for("You have a place")
         seen("17-seated")
     asking, _, _ = begun(
-        sqlite_pair, 1, mechanism=Laplace(epsilon=1.0), number=(0.0, 24.0), invitations=False,
+        sqlite_pair, 1, mechanism=Piecewise(epsilon=1.0), number=(0.0, 24.0), invitations=False,
         text="How many hours did you sleep?",
     )  # fmt: skip
     with visiting(browser, address_of(page_url, asking)) as visit:

@@ -18,7 +18,6 @@ from jrr.client.export import export_survey
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
 from jrr.client.operator import EstimateWish, Operator
-from jrr.client.r_script import r_script
 from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
@@ -34,7 +33,7 @@ BAD = "<script>alert(1)</script>"
 DOCUMENT: dict[str, Any] = {
     "title": {"en": "Work", "de": "Arbeit"},
     "languages": ["en", "de"],
-    "epsilon": 3.0,  # so that the number is asked for by its ends, which R can read
+    "epsilon": 3.0,
     "questions": [
         {
             "name": "sector",
@@ -318,15 +317,6 @@ def test_the_report_of_a_number(sqlite_pair: Pair) -> None:
     page = report_page(report)
     assert "possible are 0 to 50" in page
     assert "anybody could answer" in page
-
-
-def test_numbers_in_steps_are_not_for_r(sqlite_pair: Pair) -> None:
-    asked = {"name": "a", "kind": "number", "text": "A?", "low": 0, "high": 20}
-    document = {"title": "T", "epsilon": 3.0, "questions": [asked]}
-    survey = survey_at(sqlite_pair, 120, document)
-    assert survey.mechanisms["a"].steps > 1
-    script = r_script(survey, {"a": {"estimate": {}}}, "answers.csv")
-    assert "a is left out: this script cannot read reports of" in script
 
 
 @pytest.mark.parametrize("mechanism", [OUE, OLH], ids=["bits", "hashes"])

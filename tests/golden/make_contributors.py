@@ -19,7 +19,7 @@ from jrr.dealing.deck import card_from_json
 from jrr.dealing.interface import Dealing
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.request import Request
+from jrr.privacy.windows import WindowWords
 from jrr.protocol.identity import (
     COLLECTOR,
     check_letters,
@@ -45,7 +45,8 @@ MASKED = [
     jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=4, coin="oue"),
 ]
 SEVERALLY = [
-    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)
+    *(jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)),
+    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, coin=jrr.Window(6, 3), dealers=3),
 ]
 ENCODED: dict[str, tuple[Mechanism, Dealing]] = {
     "ss": (jrr.SS(8, epsilon=1.0), Nobody()),
@@ -68,11 +69,11 @@ SURVEYS: dict[str, tuple[Mechanism, Dealing]] = {
     "mrr, tiny": (jrr.MRR(10_000, own=2.0, card_rate=0.03, announced_rate=0.04), ONE),
     **ENCODED,
 }
-STEPPED = [
-    jrr.Laplace(epsilon=1.0),
-    jrr.Laplace(epsilon=3.0, steps=7),
-    jrr.MaskedLaplace.for_epsilon(1.0, n=50, announced=True),
-    jrr.MaskedLaplace.best(Request.with_defaults(50, 1.0, announced=False), steps=5),
+STEPPED: list[Any] = [
+    jrr.Piecewise(epsilon=1.0),
+    jrr.Piecewise(epsilon=3.0, steps=7, width=2),
+    jrr.MRR(50, own=3.0, card_rate=0.03, announced_rate=0.02, coin=jrr.Window(24, 9)),
+    jrr.MRR(50, own=2.5, card_rate=0.1, total_rate=0.2, coin=jrr.Window(5, 3)),
 ]
 NUMBER = (-2.5, 10.0)  # ends of a question for a number
 # Whose cards are dealt to those who enrolled, and how many they are.
@@ -121,7 +122,7 @@ def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
         shape += () if mechanism.k == 2 else (mechanism.k,)
         cards = draws.integers(-reach, reach + 1, shape).tolist()
         words = [source.word() for _ in range(mechanism.report_format.words)]
-        value = at % mechanism.k
+        value = at % (mechanism.k if mechanism.steps == 1 else mechanism.steps + 1)
         held = [card_from_json(mechanism, card) for card in cards]
         report = mechanism.report_from_words(value, held, words)
         found.append(
@@ -135,14 +136,18 @@ def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
     return found
 
 
-def stepped(mechanism: Mechanism) -> dict[str, Any]:
-    """Reports of numbers in steps: ordinary words, and some where floating point is not sure."""
+def stepped(mechanism: Any) -> dict[str, Any]:
+    """Reports of numbers in steps: ordinary words, and those beside which a report changes."""
     source, found = jrr.SeededRandom(9), []
-    last = 2**64 - 1
-    hard = [[0, 0, 1], [0, 7, 2**63, 5], [last, last], [1, last], [2**24 - 1, 2**24], [3, 2**60]]
-    for at in range(60):
-        words = hard[at] if at < len(hard) else [source.word() for _ in range(2)]
-        recorder = Recorder(iter([*words, *(source.word() for _ in range(6))]))
+    edges = {0, 2**64 - 1}
+    for lies in {mechanism.lie_words, getattr(mechanism, "_alone_words", mechanism.lie_words)}:
+        words = WindowWords.of(mechanism.steps, mechanism.coin.width, lies)
+        others = [words.other * number for number in (1, mechanism.steps - 1, mechanism.steps)]
+        inside = [lies + words.told * number for number in range(1, mechanism.coin.width)]
+        edges |= {2 * edge + near for edge in (*others, *inside) for near in (-1, 0)}
+    words_drawn = [*sorted(edges), *(source.word() for _ in range(40))]
+    for at, word in enumerate(words_drawn):
+        recorder = Recorder(iter([word]))
         card = (None, 0, 5, -40, 32_767)[at % 5] if mechanism.deals else None
         value = at % (mechanism.steps + 1)
         report = mechanism.respond_one_step(value, card, recorder)
@@ -170,7 +175,7 @@ def rounded() -> list[dict[str, Any]]:
         edge = 2 * int((answer - low) / width * 2**63)
         words = [0, 2**64 - 1, edge - 1, edge, edge + 1, jrr.SeededRandom(at).word()]
         for word in sorted({word for word in words if 0 <= word < 2**64}):
-            for mechanism in (jrr.RR(p=0.75), jrr.Laplace(epsilon=1.0)):
+            for mechanism in (jrr.RR(p=0.75), jrr.Piecewise(epsilon=1.0)):
                 step = jrr.Numbers(low, high, mechanism).steps([answer], Words([word]))
                 told = {"number": answer, "word": str(word), "steps": mechanism.steps}
                 found.append(told | {"value": int(step[0])})

@@ -16,7 +16,6 @@ from typing import Any
 import jrr
 from jrr.dealing.deck import card_to_json
 from jrr.dealing.kinds import Dealers, Nobody
-from jrr.mechanisms.request import Request
 from jrr.protocol.identity import COLLECTOR, check_letters, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply, Save
 from jrr.survey.contributor import contribute
@@ -178,8 +177,10 @@ def joint(survey: Survey) -> Survey:
 
 def stepped(survey: Survey) -> Survey:
     """With a number that is told in steps and not by its two ends."""
-    request = Request.with_defaults(500, 1.0, announced=False)
-    return changed(survey, "days", jrr.MaskedLaplace.best(request, steps=5))
+    window = jrr.Window(5, 2)
+    return changed(
+        survey, "days", jrr.MRR(500, own=3.0, card_rate=0.1, total_rate=0.1, coin=window)
+    )
 
 
 def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import jrr
 from jrr.mechanisms.registry import mechanism_class, names
 
 KINDS = [mechanism_class(name) for name in names()]
-TWO_ENDS = (jrr.Laplace, jrr.MaskedLaplace)  # numbers, whose values are their two ends
-ALWAYS_DEAL = (jrr.JRR, jrr.DRR, jrr.MRR, jrr.MaskedLaplace)
+TWO_ENDS = (jrr.Piecewise,)  # numbers, whose values are their two ends
+ALWAYS_DEAL = (jrr.JRR, jrr.DRR, jrr.MRR)
 
 
 def kinds(k: int) -> list[type[jrr.Mechanism]]:
@@ -70,8 +70,7 @@ def test_arguments_stand_in_the_same_order(kind: type[jrr.Mechanism]) -> None:
         "JRR": ["n", "p"],
         "DRR": ["n", "truth", "own"],
         "MRR": ["n", "own"],
-        "MaskedLaplace": ["n", "own"],
-        "Laplace": ["epsilon"],
+        "Piecewise": ["epsilon"],
     }
     assert positional == allowed.get(kind.name, ["k", "epsilon"])
 

@@ -710,7 +710,7 @@ SEVERAL_KINDS: list[Any] = [
     jrr.MRR.for_epsilon(1.0, n=200),
     jrr.MRR.for_epsilon(1.0, n=200, k=4),
     jrr.MRR(200, own=3.0, card_rate=0.3, announced_rate=0.8, k=4, coin="oue"),
-    jrr.MaskedLaplace.for_epsilon(1.0, n=200, announced=True),
+    jrr.MRR(200, own=3.0, card_rate=0.03, announced_rate=0.05, coin=jrr.Window(12, 4)),
 ]
 every_kind = pytest.mark.parametrize("m", SEVERAL_KINDS, ids=str)
 

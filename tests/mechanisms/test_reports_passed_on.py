@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import jrr
-from jrr import DRR, JRR, MRR, OLH, OUE, RR, SUE, MaskedLaplace, Mechanism, SeededRandom
+from jrr import DRR, JRR, MRR, OLH, OUE, RR, SUE, Mechanism, SeededRandom, Window
 from jrr.analysis import SensitiveItem
 from jrr.errors import ArgumentError
 from jrr.estimation.tally import Tally
@@ -37,7 +37,7 @@ CARDED: list[Mechanism] = [
     MRR(N, own=2.0, card_rate=0.5, announced_rate=0.4),
     MRR(N, own=3.0, card_rate=0.3, announced_rate=0.8, k=4),
     MRR(N, own=3.0, card_rate=0.3, total_rate=0.8, k=4, coin="oue"),
-    MaskedLaplace(N, own=3.0, card_rate=0.3, announced_rate=0.3, steps=4),
+    MRR(N, own=3.0, card_rate=0.3, announced_rate=0.3, coin=Window(4, 2)),
 ]
 every_mechanism = pytest.mark.parametrize("mechanism", CARDED, ids=str)
 either_way = pytest.mark.parametrize("carded", [False, True], ids=["without", "with"])

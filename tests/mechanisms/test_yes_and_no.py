@@ -14,10 +14,10 @@ from jrr import (
     RR,
     SS,
     SUE,
-    Laplace,
-    MaskedLaplace,
     Mechanism,
+    Piecewise,
     SeededRandom,
+    Window,
 )
 
 MECHANISMS: list[Mechanism] = [
@@ -31,8 +31,8 @@ MECHANISMS: list[Mechanism] = [
     OLH(2, 1.0),
     MRR(10, own=2.0, card_rate=0.5, announced_rate=0.4),
     MRR(10, own=3.0, card_rate=0.3, announced_rate=0.8, k=4),
-    Laplace(3.0, steps=4),
-    MaskedLaplace(10, own=3.0, card_rate=0.3, announced_rate=0.3, steps=4),
+    Piecewise(3.0, steps=4, width=2),
+    MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, coin=Window(4, 2)),
 ]
 
 

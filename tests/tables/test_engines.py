@@ -29,7 +29,7 @@ PEOPLE = 3 * DECK
 MASKED: dict[str, Callable[[], Mechanism]] = {
     "MRR closed": lambda: jrr.MRR.for_epsilon(1.0, n=DECK, announced=False),
     "MRR k=3": lambda: jrr.MRR.for_epsilon(1.0, n=DECK, k=3, announced=False),
-    "Laplace": lambda: jrr.Laplace(1.0, steps=8),
+    "Piecewise": lambda: jrr.Piecewise(1.0, steps=8),
 }
 ALL = MECHANISMS | MASKED
 
@@ -45,7 +45,7 @@ def reports_file(path: Path, name: str, decks: int = 2) -> Path:
         m,
         decks=tuple(f"deck {number}" for number in range(-(-held // DECK))),
         question="how?",
-        labels=names_of(m.k) if m.k < 100 and name != "Laplace" else (),
+        labels=names_of(m.k) if m.k < 100 and name != "Piecewise" else (),
     )
     regions = [("north", "south, west", None, "")[at % 4] for at in range(PEOPLE)]
     extra = {"region": regions, "age": np.arange(PEOPLE) % 5, "adult": np.arange(PEOPLE) % 5 > 2}

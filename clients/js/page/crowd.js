@@ -3,15 +3,14 @@
 //
 // Cards of masks are drawn with floating-point numbers: good enough to look at, and nothing else.
 
-import { chances, deals, respond, supports } from "../src/mechanisms.js";
-
-const isMasked = ({ mechanism }) => mechanism === "MRR" || mechanism === "MaskedLaplace";
+import { chances, deals, masked, respond, stepsOf, supports, windowFor } from "../src/mechanisms.js";
+import { largestOf } from "../src/window.js";
 
 /** Whether reports are numbers to which something was added. */
-export const tellsNumbers = (mechanism) => isMasked(mechanism) || mechanism.steps !== undefined;
+export const tellsNumbers = (mechanism) => masked(mechanism) || windowFor(mechanism) !== null;
 
 /** An answer as it is perturbed: of a number in steps, one of its two ends. */
-const perturbed = ({ steps = 1 }, value) => value * steps;
+const perturbed = (mechanism, value) => value * stepsOf(mechanism);
 
 /** A random number in 0..1, neither end included. */
 function fraction() {
@@ -62,7 +61,7 @@ export function madeUpCards(mechanism, people) {
   const { mechanism: name, k = 2, deck, card_rate, dealers = 1 } = mechanism;
   if (name === "DRR") return dealtFrom([...deck.entries()], people);
   if (name === "SUE" || name === "OUE") return bitCards(mechanism, people);
-  if (!isMasked(mechanism)) return dealtFrom(signs(mechanism), people);
+  if (!masked(mechanism)) return dealtFrom(signs(mechanism), people);
   const mask = () => noise(card_rate);
   const card = () => (k === 2 ? mask() : Array.from({ length: k }, mask));
   const hand = () => (dealers > 1 ? Array.from({ length: dealers }, card) : card());
@@ -89,19 +88,19 @@ export function crowd(mechanism, value, share) {
     const report = respond(mechanism, perturbed(mechanism, person < holders ? value : other), card);
     support += supports(mechanism, report)[value];
   });
-  if (isMasked(mechanism)) support -= sumOf(mechanism, cards, value);
+  if (masked(mechanism)) support -= sumOf(mechanism, cards, value);
   const { p, q } = chances(mechanism, value, true);
   return { people, truth: holders / people, estimate: (support / people - q) / (p - q) };
 }
 
 /** The sum of the cards at one value, as each dealer tells it at the end: with some noise. */
 function sumOf(mechanism, hands, value) {
-  const { k = 2, announced_rate, total_rate, dealers = 1, steps = 1 } = mechanism;
+  const { k = 2, announced_rate, total_rate, dealers = 1 } = mechanism;
   const sign = k === 2 && value === 0 ? -1 : 1; // a report for yes is one against no
   const cards = dealers > 1 ? hands.flat() : hands;
   let sum = cards.reduce((total, card) => total + (k === 2 ? sign * card : card[value]), 0);
   for (let dealer = 0; dealer < dealers; dealer++) sum += noise(announced_rate || total_rate);
-  return sum / steps;
+  return sum;
 }
 
 /** Rows of a picture, and to which a report adds; of masks, by the number at the first value. */
@@ -114,9 +113,10 @@ export function rowsOf(mechanism, labels, values) {
     };
     return { names, find };
   }
-  const { card_rate, rate = Infinity } = mechanism;
-  const step = Math.max(1, Math.round(0.9 / Math.min(card_rate ?? rate, rate)));
-  const ends = [-3, -2, -1, 0, 1, 2, 3].map((at) => at * step);
+  const window = windowFor(mechanism);
+  const most = window ? largestOf(window) : 0;
+  const step = Math.max(1, Math.round(Math.max(0.9 / (mechanism.card_rate ?? Infinity), (most + 1) / 8)));
+  const ends = [-3, -2, -1, 0, 1, 2, 3].map((at) => Math.ceil(most / 2) + at * step);
   const range = (low, high) => (low === high ? `${low}` : `${low} … ${high}`);
   const minus = (text) => text.replaceAll("-", "−");
   const names = [

@@ -6,8 +6,8 @@ export type View = "report" | "everything" | "dealer";
 
 /** Parameters as `Mechanism.to_dict()` of the Python package writes them. */
 export type Mechanism = {
-  mechanism: "RR" | "JRR" | "DRR" | "MRR" | "SS" | "SUE" | "OUE" | "OLH" | "Laplace" | "MaskedLaplace";
-  /** Of numbers in steps (Laplace, MaskedLaplace) there is none. */
+  mechanism: "RR" | "JRR" | "DRR" | "MRR" | "SS" | "SUE" | "OUE" | "OLH" | "Piecewise";
+  /** Of numbers told without cards in steps (Piecewise) there is none. */
   k?: number;
 } & Record<string, unknown>;
 

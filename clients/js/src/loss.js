@@ -8,9 +8,10 @@
 import { dealtWords } from "./coins.js";
 import { bitWords, truthWords } from "./encodings.js";
 import { SCALE } from "./exact.js";
-import { bareLoss, lossBehind } from "./mask_coins.js";
+import { bareLoss, lossBehind, windowLoss } from "./mask_coins.js";
 import { coinWords } from "./masks.js";
 import { lieWords } from "./mechanisms.js";
+import { windowWords } from "./window.js";
 
 const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
 
@@ -37,16 +38,6 @@ function ofMasked(mechanism) {
     everything: Math.max(masked, cardless),
     dealer: Math.max(bareLoss(mechanism, carded), masked, cardless),
   };
-}
-
-/** Numbers in steps: own noise and masks protect each by itself, and in the tails not together. */
-function ofSteps({ steps, rate, card_rate, total_rate, announced_rate }) {
-  const up = (loss) => loss * UP + 2 ** -40;
-  const dealer = up(steps * rate);
-  if (card_rate === undefined) return { report: dealer, everything: dealer, dealer };
-  const masked = (step) => up(steps * Math.min(rate, step));
-  const everything = masked(card_rate + total_rate + announced_rate);
-  return { report: everything, everything, dealer };
 }
 
 function ofDealt(mechanism) {
@@ -80,12 +71,17 @@ function ofSubsets(mechanism) {
 const ofCoins = (mechanism) =>
   Math.max(...lieWords(mechanism).map((lie) => ofCoin(mechanism.g ?? mechanism.k, lie)));
 
-const ONE_FOR_ALL = { DRR: ofDealt, SS: ofSubsets, SUE: ofBits, OUE: ofBits };
+const ONE_FOR_ALL = {
+  DRR: ofDealt,
+  SS: ofSubsets,
+  SUE: ofBits,
+  OUE: ofBits,
+  Piecewise: (mechanism) => windowLoss(windowWords(mechanism, mechanism.p)),
+};
 
 /** Upper bounds of ε in the views `report`, `everything` and `dealer`. */
 export function losses(mechanism) {
   if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
-  if (Object.hasOwn(mechanism, "steps")) return ofSteps(mechanism);
   const loss = (ONE_FOR_ALL[mechanism.mechanism] ?? ofCoins)(mechanism);
   return { report: loss, everything: loss, dealer: loss };
 }

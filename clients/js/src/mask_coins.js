@@ -1,10 +1,11 @@
 // The coins behind masks: what the device says on its own, as whole numbers (docs/protocol.md).
 //
-// A document names them "rr", "oue", ["subset", size] or ["block", sizes…].
+// A document names them "rr", "oue", ["subset", size], ["block", sizes…] or ["window", steps, width].
 
 import { lying, shifted } from "./coins.js";
 import { SCALE, exact, wordsDown } from "./exact.js";
 import { isDomain } from "./fields.js";
+import { isLikely, isWindow, largestOf, spreadOf, told, windowWords } from "./window.js";
 
 const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
 const up = (loss) => Math.max(0, loss * UP + 2 ** -40);
@@ -27,11 +28,11 @@ const TOGETHER = {
   words: () => 1,
   lie: ({ k, p }) => lying(BigInt(k), exact(p)),
   toss({ k }, sizes, value, lie, next) {
-    let told = Number(shifted(BigInt(k), BigInt(value), lie, next() >> 1n));
+    let combination = Number(shifted(BigInt(k), BigInt(value), lie, next() >> 1n));
     const marks = [];
     for (const size of [...sizes].reverse()) {
-      const answer = told % size;
-      told = Math.floor(told / size);
+      const answer = combination % size;
+      combination = Math.floor(combination / size);
       marks.unshift(...(size === 2 ? [answer] : unit(size, answer)));
     }
     return marks;
@@ -117,7 +118,42 @@ const SUBSET = {
   chances: ({ k }, [size], truth) => ({ p: truth, q: (size - truth) / (k - 1) }),
 };
 
-const COINS = { rr: TOGETHER, block: TOGETHER, oue: BITS, subset: SUBSET };
+/** A number, told by a window of numbers. */
+const shape = ([steps, width]) => ({ steps, width });
+const WINDOW = {
+  words: () => 1,
+  lie: ({ p }, numbers) => windowWords(shape(numbers), p),
+  toss: (mechanism, numbers, value, lie, next) => [told(shape(numbers), lie, value, next() >> 1n)],
+  bare: (mechanism, numbers, words) => windowLoss(words),
+  // The worst place at which report and sum meet: numbers weigh e^(-step · distance from it).
+  behind(mechanism, numbers, words, step) {
+    const { other, told: often, last } = words;
+    const { steps, width } = shape(numbers);
+    const most = largestOf({ steps, width });
+    let worst = 1;
+    for (let peak = 0; peak <= most; peak++) {
+      const weights = Array.from({ length: most + 1 }, (_, u) => Math.exp(-step * Math.abs(u - peak)));
+      const sum = (from, to) => weights.slice(from, to).reduce((total, one) => total + one, 0);
+      const others = chanceOf(other) * sum(0, most + 1);
+      const windows = Array.from({ length: steps + 1 }, (_, x) => sum(x, x + width));
+      const high = others + chanceOf(often - other) * Math.max(...windows);
+      const low = others + chanceOf(last - other) * Math.min(...windows);
+      worst = Math.max(worst, high / low);
+    }
+    return Math.min(up(Math.log(worst)), windowLoss(words));
+  },
+  chances: (mechanism, numbers, truth) => spreadOf(shape(numbers), truth),
+  holds: ({ p, alone }, numbers) => isLikely(shape(numbers), p) && isLikely(shape(numbers), alone),
+  largest: (mechanism, numbers) => largestOf(shape(numbers)),
+};
+
+/** The loss of a window: a number of it, by another one. */
+export function windowLoss({ other, told: often, last }) {
+  const low = other < last ? other : last;
+  return low <= 0n ? Infinity : up(Math.log(Number(often) / Number(low)));
+}
+
+const COINS = { rr: TOGETHER, block: TOGETHER, oue: BITS, subset: SUBSET, window: WINDOW };
 
 /** The coin of a mechanism, and its numbers: the sizes of items, or the size of the set. */
 function coinOf({ k, coin }) {
@@ -128,7 +164,7 @@ function coinOf({ k, coin }) {
 /** Whether this is the coin of a document for k values. */
 export function isCoin(k, coin) {
   if (coin === "rr") return true;
-  if (k === 2) return false;
+  if (k === 2) return isWindow(coin);
   if (coin === "oue") return true;
   if (!Array.isArray(coin)) return false;
   const [name, ...numbers] = coin;
@@ -158,7 +194,16 @@ export const toss = (mechanism, value, lie, next) => call("toss", mechanism, val
 export const chancesOf = (mechanism, truth) => call("chances", mechanism, truth);
 
 /** Words that lie in the coin where its strength is p. */
-export const lieOf = (mechanism, p) => coinOf(mechanism)[0].lie({ k: mechanism.k, p });
+export function lieOf(mechanism, p) {
+  const [coin, numbers] = coinOf(mechanism);
+  return coin.lie({ k: mechanism.k, p }, numbers);
+}
+
+/** Whether the strengths of a mechanism are such that its losses are computed here. */
+export const holdsFor = (mechanism) => coinOf(mechanism)[0].holds === undefined || call("holds", mechanism);
+
+/** The largest number that the coin says. */
+export const largestSaid = (mechanism) => (coinOf(mechanism)[0].largest === undefined ? 1 : call("largest", mechanism));
 
 /** The loss of the coin by itself, and behind masks whose weight changes by e^step at most. */
 export const bareLoss = (mechanism, lie) => call("bare", mechanism, lie);

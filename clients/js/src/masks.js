@@ -2,13 +2,14 @@
 
 import { remembered } from "./exact.js";
 import { isDomain, isPeople, isProbability, isReal } from "./fields.js";
-import { chancesOf, isCoin, lieOf, numbersOf, toss, wordsOf } from "./mask_coins.js";
+import { chancesOf, holdsFor, isCoin, largestSaid, lieOf, numbersOf, toss, wordsOf } from "./mask_coins.js";
+import { isWindow } from "./window.js";
 
 const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
 
 /**
- * B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14, nor do
- * those of several dealers together.
+ * B: masked reports are brought to at most B beyond what the coin says; no card of a deck lies
+ * beyond but by e^-14, nor do those of several dealers together.
  */
 export function maskLimit(mechanism) {
   const { n, card_rate, dealers = 1 } = mechanism;
@@ -16,6 +17,9 @@ export function maskLimit(mechanism) {
   const more = Math.ceil((3.5 * (dealers - 1)) / card_rate);
   return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate) + more, 32000);
 }
+
+/** The window by which the own coin tells a number; null where it does not. */
+export const windowOf = ({ coin }) => (isWindow(coin) ? { steps: coin[1], width: coin[2] } : null);
 
 /** Words that lie in the own coin, with a card and without. */
 export const coinWords = remembered((mechanism) => ({
@@ -31,11 +35,12 @@ export const isMask = (number) => Number.isInteger(number) && Math.abs(number) <
  */
 export function withMask(mechanism, said, card) {
   const limit = maskLimit(mechanism);
+  const most = limit + largestSaid(mechanism);
   const isList = (mechanism.dealers ?? 1) > 1;
   let marks = said;
   for (const one of card === null ? [] : isList ? card : [card]) {
     const numbers = marks.length === 1 ? [one] : one;
-    marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], limit + 1)));
+    marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], most)));
   }
   return marks.length === 1 ? marks[0] : marks;
 }
@@ -55,8 +60,8 @@ export const MRR = {
   holds(mechanism) {
     const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
     // Of several dealers a card that is cut must not show, whatever the others' cards are.
-    if (!isCoin(k, coin)) return false;
-    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + 1 <= LARGEST_CARD;
+    if (!isCoin(k, coin) || !holdsFor(mechanism)) return false;
+    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + largestSaid(mechanism) <= LARGEST_CARD;
     const fits = dealers === 1 || hidden;
     return total_rate > 0 !== announced_rate > 0 && fits;
   },

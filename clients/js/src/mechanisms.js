@@ -7,11 +7,11 @@
 import { DRR, JRR, RR } from "./coins.js";
 import { OLH, OUE, SS, SUE, hashBucket, namedValues } from "./encodings.js";
 import { ArgumentError, DamagedError, UnsupportedError } from "./errors.js";
-import { Laplace, MaskedLaplace } from "./laplace.js";
 import { itemsOf } from "./mask_coins.js";
-import { MRR } from "./masks.js";
+import { MRR, windowOf } from "./masks.js";
+import { Piecewise, largestOf } from "./window.js";
 
-const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH, Laplace, MaskedLaplace };
+const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH, Piecewise };
 
 /** Refuse what is no mechanism, or none that this client speaks. */
 export function checkMechanism(document) {
@@ -46,13 +46,17 @@ const kind = (mechanism) => MECHANISMS[mechanism.mechanism];
 export const deals = (mechanism) => kind(mechanism).deals(mechanism);
 
 /** Whether cards are whole numbers that are added to reports. */
-export const masked = ({ mechanism }) => mechanism === "MRR" || mechanism === "MaskedLaplace";
+export const masked = ({ mechanism }) => mechanism === "MRR";
 
 /** How many answers there are; of a number in steps its two ends. */
 export const valuesOf = ({ k = 2 }) => k;
 
+/** The window by which a number is told in steps; null: it is rounded to one of its two ends. */
+export const windowFor = (mechanism) =>
+  mechanism.mechanism === "Piecewise" ? mechanism : windowOf(mechanism);
+
 /** In how many steps a number is told; 1: it is rounded to one of its two ends. */
-export const stepsOf = ({ steps = 1 }) => steps;
+export const stepsOf = (mechanism) => windowFor(mechanism)?.steps ?? 1;
 
 /** Whether the dealer announces, at the end, the sum of the cards that were used. */
 export const announces = (mechanism) => (mechanism.announced_rate ?? 0) > 0;
@@ -94,7 +98,7 @@ function combined(sizes, answers) {
 export function reportFrom(mechanism, value, card, next) {
   const sizes = itemsOf(mechanism);
   if (sizes !== null) value = combined(sizes, value);
-  const last = Object.hasOwn(mechanism, "steps") ? mechanism.steps : mechanism.k - 1;
+  const last = windowFor(mechanism)?.steps ?? mechanism.k - 1;
   if (!Number.isInteger(value) || value < 0 || value > last) {
     throw new ArgumentError("answer", `value must be in 0..${last}`); // not repeated
   }
@@ -119,7 +123,8 @@ export function reportFromWords(mechanism, value, card, words) {
 /** How much a report speaks for each value. */
 export function supports(mechanism, report) {
   const { mechanism: name, k, g } = mechanism;
-  if (Object.hasOwn(mechanism, "steps")) return [1 - report / mechanism.steps, report / mechanism.steps];
+  const window = windowFor(mechanism);
+  if (window) return [largestOf(window) - report, report];
   if (name === "OLH") {
     const [seed, bucket] = report;
     return Array.from({ length: k }, (_, v) => Number(hashBucket(BigInt(seed), v, g) === bucket));

@@ -154,7 +154,8 @@ def _meaning(one: "SensitiveQuestion") -> str:
         asked = f"; the number was first rounded by chance to {low:g} (0) or {high:g} (1)"
         if mechanism.steps > 1:
             steps = f"rounded by chance to one of {mechanism.steps} steps from {low:g} to {high:g}"
-            return f"a report: the number, {steps}, plus noise"
+            mask = ", plus a secret whole number" if mechanism.deals else ""
+            return f"a report: a whole number near the number, {steps}, or any other{mask}"
     if isinstance(form, NumberFormat):
         return f"a report: the number of an answer, which may be another than the true one{asked}"
     if isinstance(form, MaskedFormat) and mechanism.k == 2:
@@ -177,7 +178,14 @@ def _estimate(one: "SensitiveQuestion") -> str:
     if one.number is not None and mechanism.steps > 1:
         low, high = one.number
         off = ", the dealers' sums taken off" if mechanism.announced else ""
-        return f"mean = {low:g} + {(high - low) / mechanism.steps:g} * sum of the reports{off} / n"
+        carded, alone = (
+            f"{(high - low) / float(m.gain[0])!r} * ((sum of the reports{told}) / n - {m.base!r})"
+            for m, told in ((mechanism.moments, off), (mechanism.moments.without_cards(), ""))
+        )
+        how = f"mean = {low:g} + {carded}"
+        if mechanism.deals:
+            how += f" with a card, {low:g} + {alone} without"
+        return f"{how}. The R file beside this one does it, with standard errors"
     moments = mechanism.moments
     formula = "count = (support - n q) / (p - q)"
     chances = f"p = {float(moments.p[0])!r}, q = {float(moments.q[0])!r}"

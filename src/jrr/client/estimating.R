@@ -20,7 +20,7 @@ support_of <- function(column, question) {
   }
   if (question$form == "bits") return(colSums(matrix(as_bits(column, k), ncol = k)))
   numbers <- as_numbers(column)
-  if (k == 2) c(length(column) - sum(numbers), sum(numbers)) else colSums(numbers)
+  if (k == 2) c(length(column) * question$largest - sum(numbers), sum(numbers)) else colSums(numbers)
 }
 
 # What is known of the masks in these reports: in all of them, or in those of one group.
@@ -50,10 +50,10 @@ masks_of <- function(carded, question, group) {
 # The reports of one kind of people, with a card or without: estimated counts, and their noise.
 stratum <- function(column, question, m, masks) {
   n <- length(column)
-  count <- (support_of(column, question) - masks$mask_sum - n * m$q) / m$gain
+  count <- (support_of(column, question) - masks$mask_sum - n * (m$q + m$base)) / m$gain
   x <- pmin(pmax(count, 0), n)
   list(n = n, count = count,
-       noise = (x * m$p * (1 - m$p) + (n - x) * m$q * (1 - m$q)) / m$gain^2,
+       noise = (x * m$p * (1 - m$p) + (n - x) * m$q * (1 - m$q) + n * m$own) / m$gain^2,
        lean = (x * m$lean_holder + (n - x) * m$lean_other) / m$gain,
        lean2 = (x * m$lean_holder^2 + (n - x) * m$lean_other^2) / m$gain^2,
        drawn = x * (n - x) / n,
@@ -117,9 +117,10 @@ values_of <- function(people, signs, question, sampled) {
   if (is.null(question$ends)) {
     return(data.frame(answer = question$labels, estimate = share, stderr = found))
   }
-  # A number was rounded by chance to one of its ends: the most noise that this can be counts.
-  drawn <- stderr_of(people, signs, question, TRUE)
   wide <- diff(question$ends)
+  # A number was rounded by chance to one of its ends: the most noise that this can be counts. In
+  # steps that is in its own noise already.
+  drawn <- if (sampled || question$steps == 1) stderr_of(people, signs, question, TRUE) else found
   data.frame(answer = "mean", estimate = sum(signs) * question$ends[1] + wide * share[2],
              stderr = wide * (if (sampled) drawn[2] else max(found[2], drawn[2])))
 }

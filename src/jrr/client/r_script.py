@@ -13,10 +13,12 @@ import numpy as np
 
 from jrr import __version__
 from jrr.estimation.masks import Known
+from jrr.estimation.own_noise import WindowNoise
 from jrr.estimation.told_sums import CardSums
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
 
 if TYPE_CHECKING:
+    from jrr.estimation.masks import Masks
     from jrr.estimation.moments import Moments
     from jrr.mechanisms.base import Mechanism
     from jrr.survey.sensitive import SensitiveQuestion
@@ -29,8 +31,10 @@ _HEAD = """\
 #
 # How: a report supports an answer with probability p if the person holds it, else q, so that
 #     count = (support - n q) / (p - q)
-# is right on average. People with and without a card are estimated apart and added. Reports with a
-# card hide a secret number (a mask); mask_sum is what dealers told of these, and comes off.
+# is right on average. Of a number in steps support is the sum of the reports, base what each adds
+# whatever the number is, and gain what the upper end adds to that. People with and without a card
+# are estimated apart and added. Reports with a card hide a secret number (a mask); mask_sum is what
+# dealers told of these, and comes off.
 # Standard errors are of the people who answered; sampled = TRUE adds those of drawing them at
 # random from a large population. jrr's intervals are not value +- 1.96 stderr: they test every
 # value under its own noise (jrr survey report).
@@ -98,7 +102,7 @@ def _unfit(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str | No
     """Why a question cannot be estimated in R; None: it can."""
     mechanism = question.mechanism
     known = isinstance(mechanism.report_format, NumberFormat | MaskedFormat | BitsFormat)
-    if not known or mechanism.steps > 1:
+    if not known:
         return f"this script cannot read reports of {mechanism.name}; jrr can"
     if "estimate" not in result:
         return "there is no result yet, export again when the survey is closed"
@@ -117,6 +121,8 @@ def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
         "column": _text(question.name),
         "text": _text(question.text),
         "form": _text("bits" if isinstance(form, BitsFormat) else kind),
+        "largest": _number(form.low + form.high if isinstance(form, MaskedFormat) else 1),
+        "steps": _number(question.mechanism.steps),
         "labels": _vector(map(_text, question.labels)),
         "ends": "NULL" if question.number is None else _vector(map(_number, question.number)),
         "by": "NULL" if told.by is None else _text(told.by),
@@ -142,7 +148,7 @@ def _with_card(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
 def _masks(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     """What is known of the masks of those with a card: in all reports, and group by group."""
     mechanism, carded = question.mechanism, int(result["carded"])
-    law, decks = mechanism.moments.masks, int(result["decks"])
+    law, decks = _own_and_masks(mechanism.moments)[1], int(result["decks"])
     if law is None or not carded:
         return "NULL"
     off, known = masks_told(question, result)
@@ -206,9 +212,19 @@ def _moments(moments: "Moments", tied: float = 0.0, mask_tie: float = 0.0) -> st
         name: _vector(map(_number, getattr(moments, name).tolist()))
         for name in ("p", "q", "gain", "lean_holder", "lean_other")
     }
-    fields |= {"tied": _number(tied), "mask_tie": _number(mask_tie)}
+    more = {"base": moments.base, "own": _own_and_masks(moments)[0]}
+    more |= {"tied": tied, "mask_tie": mask_tie}
+    fields |= {name: _number(number) for name, number in more.items()}
     listed = [f"{name} = {code}" for name, code in fields.items()]
     return "list(" + ",\n         ".join(listed) + ")"
+
+
+def _own_and_masks(moments: "Moments") -> tuple[float, "Masks | None"]:
+    """The variance that each report of a number in steps has by itself, and the law of masks."""
+    noise = moments.masks
+    if isinstance(noise, WindowNoise):
+        return noise.with_rounding().own, noise.masks
+    return 0.0, noise
 
 
 def _vector(codes: Any) -> str:

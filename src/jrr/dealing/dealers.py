@@ -62,9 +62,8 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
         return any(gave) if self.leave_out else all(gave)
 
     def can_deal(self, mechanism: "Mechanism") -> bool:
-        """Of several dealers only cards that add up, for two values: yes and no."""
-        alone = len(self.urls) == 1 or not mechanism.deals
-        return alone or (mechanism.announced and mechanism.steps == 1)
+        """Of several dealers only cards that add up."""
+        return len(self.urls) == 1 or not mechanism.deals or mechanism.announced
 
     def fitted(self, mechanism: "Mechanism") -> "Mechanism":
         """For as many dealers as there are."""

@@ -33,6 +33,7 @@ def invertible(pools: Pools) -> bool:
         and alone.sampling is None
         # Where a report tells more than yes or no, what is estimated is no count of holders.
         and bool((alone.moments.gain <= 1).all())
+        and not alone.moments.base
     )
 
 

@@ -16,7 +16,7 @@ from jrr._base import checks
 from jrr.estimation.contrasts import Sampling
 from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population
-from jrr.estimation.own_noise import OwnNoise
+from jrr.estimation.own_noise import WindowNoise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,7 +241,7 @@ def _with_rounding(share: Estimate) -> Estimate:
     strata = []
     for stratum in share.strata:
         noise = stratum.moments.masks
-        assert isinstance(noise, OwnNoise)  # what tells steps has own noise
+        assert isinstance(noise, WindowNoise)  # what tells steps has own noise
         moments = replace(stratum.moments, masks=noise.with_rounding())
         strata.append(replace(stratum, moments=moments))
     return Estimate(strata, share.sampling)

@@ -37,6 +37,7 @@ class Moments:
         signed: cards of the deck that are not blank.
         card_skew: E[ξ³] of a standardised card ξ; 0 where plus and minus cards are as many.
         exclusive: whether every report supports exactly one value.
+        base: what every report adds to the support beside that, on average.
         masks: the whole numbers that cards add to reports; None where they add none.
         cardless: the moments of those without a card, where they are others.
 
@@ -57,6 +58,7 @@ class Moments:
     signed: int | None = None
     card_skew: Floats = field(default_factory=lambda: np.zeros(1))
     exclusive: bool = False
+    base: float = 0.0
     masks: Masks | None = None
     cardless: "Moments | None" = None
 
@@ -113,8 +115,8 @@ class Moments:
         mine = (self.p, self.q, self.lean_holder, self.lean_other)
         theirs = (other.p, other.q, other.lean_holder, other.lean_other)
         alike = all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
-        mine_too = (self.deck, self.signed, self.masks)
-        return alike and mine_too == (other.deck, other.signed, other.masks)
+        mine_too = (self.deck, self.signed, self.base, self.masks)
+        return alike and mine_too == (other.deck, other.signed, other.base, other.masks)
 
     def some(self, values: slice) -> "Moments":
         """The same for some of the values."""
@@ -133,7 +135,7 @@ class Moments:
 
     def estimate(self, support: Floats, n: float) -> Floats:
         """The unbiased estimate of the true counts."""
-        estimated: Floats = (support - n * self.q) / self.gain
+        estimated: Floats = (support - n * (self.q + self.base)) / self.gain
         return estimated
 
     def variance(self, counts: Floats, n: float, decks: int) -> Floats:

@@ -1,7 +1,8 @@
-"""Own noise: whole numbers that contributors add to their reports themselves, beside any masks.
+"""Own noise of numbers that are told by a window (jrr.mechanisms.coins.window), beside any masks.
 
-It does not cancel: in a sum of m reports it has m times the variance of one. Where a number was
-rounded to a whole number of steps by chance, that adds at most a quarter of a step's square.
+Whoever tells x of 0..s says a number of the window x..x+L-1 with the chance α, otherwise any of
+0..s+L-1. That noise does not cancel: in a sum of m reports it has m times the variance of one. It
+is largest for those at the two ends, and as large at one as at the other.
 """
 
 import math
@@ -11,45 +12,61 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from jrr.estimation.masks import (
-    NOTHING_KNOWN,
-    Floats,
-    Known,
-    MaskedSum,
-    Masks,
-    WholeLaw,
-    laplace_law,
-    laplace_variance,
-    laplace_waves,
-)
+from jrr.estimation.masks import NOTHING_KNOWN, Floats, Known, MaskedSum, Masks, WholeLaw
 
-ROUNDING = 0.25  # the most variance that rounding a number by chance adds, in squares of a step
 _REACH = 12.0  # standard deviations of a sum beyond which chances are left out
 _LARGEST = 1 << 20  # places of a law that is computed place by place; wider sums are normal
 
 
 @dataclass(frozen=True)
-class OwnNoise(Masks):
-    """Discrete Laplace noise in every report, beside the masks that are left.
+class WindowNoise(Masks):
+    """What a window adds to every report of somebody at an end, beside the masks that are left.
 
     Attributes:
-        rate: Pr[z] proportional to e^(-rate |z|).
+        steps: s: from one end to the other.
+        width: L: numbers of the window.
+        aimed: α: the chance that a number of the window is drawn on purpose.
         masks: from cards; None where there are none.
-        rounded: whether numbers were rounded by chance, so that the most that this adds counts.
+        rounded: whether people may be between the ends, rounded by chance to a step, so that the
+            most that this adds counts.
     """
 
-    rate: float
+    steps: int
+    width: int
+    aimed: float
     masks: Masks | None = None
     rounded: bool = False
 
-    def with_rounding(self) -> "OwnNoise":
+    def with_rounding(self) -> "WindowNoise":
         """The same where numbers were rounded by chance."""
         return replace(self, rounded=True)
 
     @property
+    def between(self) -> float:
+        """κ: a number t of 0..1 has κ t(1-t) less variance than the ends, on this scale."""
+        return (1 - self.aimed) / self.aimed
+
+    def more(self, between: float, rounding: float | None = None) -> float:
+        """What numbers of 0..1 add to the variance that the ends have, each, on their scale.
+
+        Args:
+            between: the mean of t(1-t).
+            rounding: the mean variance of rounding to a step; None: anywhere between two.
+        """
+        if rounding is None:
+            rounding = min(1 / (6 * self.steps**2), between)
+        return rounding + self.between * (rounding - between)
+
+    @property
     def own(self) -> float:
         """The variance that each report adds by itself."""
-        return laplace_variance(self.rate) + (ROUNDING if self.rounded else 0.0)
+        window, anything = ((size**2 - 1) / 12 for size in (self.width, self.steps + self.width))
+        far = self.aimed * (1 - self.aimed) * self.steps**2 / 4
+        at_the_end = self.aimed * window + (1 - self.aimed) * anything + far
+        if not self.rounded:
+            return at_the_end
+        # Beside an end, rounding may add more than being away from it takes.
+        return at_the_end + (self.aimed * max(0.0, 1 - self.between * (self.steps - 1)) / 2) ** 2
 
     @property
     def single(self) -> float:
@@ -58,11 +75,8 @@ class OwnNoise(Masks):
 
     def card_law(self) -> WholeLaw:
         """The noise of one report, its mask included."""
-        own = laplace_law(self.rate)
-        if self.masks is None:
-            return own
-        mask = self.masks.card_law()
-        return _sum_of(own, mask)
+        own = self._own_law(1, math.ceil(_REACH * math.sqrt(self.own)))
+        return own if self.masks is None else _sum_of(own, self.masks.card_law())
 
     def tie(self, decks: int) -> float:
         """Own noise is independent: only masks are tied."""
@@ -78,7 +92,7 @@ class OwnNoise(Masks):
     def law(self, reports: int, decks: int, known: Known = NOTHING_KNOWN) -> WholeLaw:
         """Of own noise and masks together; in a normal shape where it is very wide."""
         deviation = math.sqrt(self.variance_of(reports, decks, known))
-        reach = math.ceil(_REACH * deviation + 45 / self.rate)
+        reach = math.ceil(_REACH * deviation) + self.steps + self.width
         if 2 * reach > _LARGEST:
             return _normal_law(deviation)
         own = self._own_law(reports, reach)
@@ -88,14 +102,20 @@ class OwnNoise(Masks):
         return _sum_of(own, left)
 
     def _own_law(self, reports: int, reach: int) -> WholeLaw:
-        """The law of the sum of so many independent numbers, by its characteristic function."""
+        """The law of the sum, by its characteristic function, half of the people at either end.
+
+        Those at one end err as those at the other do, the other way round: together the absolute
+        value of the characteristic function is left.
+        """
         size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
-        theta, each = laplace_waves(size, self.rate)
-        waves = -reports * each
+        chances = np.full(self.steps + self.width, (1 - self.aimed) / (self.steps + self.width))
+        chances[: self.width] += self.aimed / self.width
+        waves = reports * np.log(np.maximum(np.abs(scipy.fft.rfft(chances, size)), 1e-300))
         if self.rounded:  # many coins, as if they were normal
-            waves -= reports * ROUNDING * theta**2 / 2
-        chances = scipy.fft.fftshift(np.maximum(scipy.fft.irfft(np.exp(waves), size), 0.0))
-        return WholeLaw(-(size // 2), chances / chances.sum())
+            more = self.own - replace(self, rounded=False).own
+            waves -= reports * more * (2 * np.pi * np.arange(len(waves)) / size) ** 2 / 2
+        found = scipy.fft.fftshift(np.maximum(scipy.fft.irfft(np.exp(waves), size), 0.0))
+        return WholeLaw(-(size // 2), found / found.sum())
 
 
 def _sum_of(one: WholeLaw, other: WholeLaw) -> WholeLaw:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks, randomness
+from jrr._base.exact import SCALE
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import BlockEstimate, Estimate
 from jrr.estimation.moments import Floats, Moments
@@ -26,9 +27,10 @@ from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.named import coin_of, coins_for
+from jrr.mechanisms.coins.window import windows_tried
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
-from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE, Design, best_design, design_for
+from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE, Design, best_design, design_for, own_cap
 from jrr.mechanisms.masking import Masking
 from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.report_formats import MaskedFormat
@@ -52,8 +54,9 @@ class MRR(Masking):
         k: possible values; 2 unless a coin says it. Two need one number, more one for each value.
         coin: what the device does on its own: `Choice(k)` tells one of the values (the default),
             `Bits(k)` decides for every value (better for many values), `Subset(k, size)` names
-            some of them (better for some dozen), `Block(sizes)` answers several items together.
-            In documents: "rr", "oue", ["subset", size], ["block", sizes…].
+            some of them (better for some dozen), `Block(sizes)` answers several items together,
+            `Window(steps, width)` tells numbers (`jrr.Numbers`). In documents: "rr", "oue",
+            ["subset", size], ["block", sizes…], ["window", steps, width].
         p: the coin's strength instead of own: of `Choice` the chance that it tells the truth, of
             `Bits` the chance that it leaves the mark of a value that is not held at 0.
         alone: the same for somebody without a card; by default the largest that keeps ε.
@@ -101,7 +104,7 @@ class MRR(Masking):
         total_rate: float = 0.0,
         announced_rate: float = 0.0,
         k: int | None = None,
-        coin: Coin | str | list[Any] = "rr",
+        coin: Coin | str | Sequence[Any] = "rr",
         p: float | None = None,
         alone: float | None = None,
         dealers: int = 1,
@@ -134,7 +137,7 @@ class MRR(Masking):
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values; without the number of dealers where it is one."""
-        document = super().to_dict() | {"coin": self.coin.to_json()}
+        document = super().to_dict() | {"coin": self.coin.document}
         if document.get("dealers") == 1:
             del document["dealers"]
         return document
@@ -171,21 +174,32 @@ class MRR(Masking):
 
     def _coin_moments(self, words: int, *, masked: bool) -> Moments:
         p, q = self.coin.chances(words)
-        cardless = self._coin_moments(self._alone_words, masked=False) if masked else None
-        return Moments.same_for_all(
-            p=float(p),
-            q=float(q),
-            gain=float(p - q),
-            deck=self.n if masked else None,
-            exclusive=self.numbers == 1,
-            masks=self.masks if masked else None,
-            cardless=cardless,
+        if not masked:
+            return self.coin.moments(float(p), float(q), float(p - q), None)
+        alone = self._coin_moments(self._alone_words, masked=False)
+        return self.coin.moments(
+            float(p), float(q), float(p - q), self.masks, deck=self.n, cardless=alone
         )
+
+    @property
+    def steps(self) -> int:  # type: ignore[override]
+        """From value 0 to value 1, where the coin tells numbers in between."""
+        return self.coin.steps
+
+    @property
+    def _tellable(self) -> int:
+        """How many values the coin takes: of numbers the steps and 0."""
+        return self.k if self.steps == 1 else self.steps + 1
 
     @property
     def _range(self) -> tuple[int, int]:
         """The numbers that are reported: what the coin says and `limit` on either side."""
         return -self.limit, self.limit + self.coin.largest
+
+    @property
+    def most_support(self) -> int:
+        """The largest number that the collector accepts."""
+        return self._range[1]
 
     @property
     def report_format(self) -> MaskedFormat:
@@ -194,12 +208,12 @@ class MRR(Masking):
 
     def _left_out_of_brief(self) -> tuple[str, ...]:
         unused = ["alone", "total_rate" if self.announced else "announced_rate"]
-        unused += ["coin"] if self.k == 2 else []
+        unused += ["coin"] if self.k == 2 and self.steps == 1 else []
         return (*unused, "dealers") if self.dealers == 1 else tuple(unused)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
-        told = self.coin.instructions(float(self.moments.p[0]))
+        told = self.coin.instructions(1 - self.lie_words / SCALE)
         each = "" if self.numbers == 1 else " for each answer"
         return (
             f"{told}, adds a secret whole number{each} that it was dealt, and sends only the sum."
@@ -291,7 +305,11 @@ class MRR(Masking):
 
         Of a block the value is a list, with an answer to each item.
         """
-        held = self.coin.check_value("value", value)
+        return self.respond_one_step(self.coin.check_value("value", value) * self.steps, card, rng)
+
+    def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
+        """The same of a whole number of steps, where the coin tells numbers."""
+        held = checks.symbol("value", step, self._tellable)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
         return self._marked(self.report_from_words(held, card, words), card)
@@ -301,7 +319,7 @@ class MRR(Masking):
         return self.report_from_words(value, card, [word])
 
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
-        """The report that random 64-bit words make of a value (docs/protocol.md)."""
+        """The report that random 64-bit words make of a value, or step (docs/protocol.md)."""
         lies = self._alone_words if card is None else self.lie_words
         return self.with_mask(self.coin.toss(value, words, lies), card)
 
@@ -337,6 +355,15 @@ class MRR(Masking):
         Of several dealers cards are a list, with what each of them dealt.
         """
         checked = self.coin.check_values("values", values)
+        if self.steps > 1:
+            checked = checked.astype(np.int64) * self.steps
+        return self.respond_steps(checked, cards, rng)
+
+    def respond_steps(
+        self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """The same of whole numbers of steps, where the coin tells numbers."""
+        checked = checks.symbols("values", steps, self._tellable)
         by_dealer = self._by_dealer(cards)
         # Cut so that sums fit into 16 bits; a clamped report does not change.
         low, high = self._range
@@ -363,7 +390,8 @@ class MRR(Masking):
         """What the coin says: without a card nothing is added."""
         numbers = np.frombuffer(report, "<i2")
         if not self.coin.can_say(numbers):
-            raise checks.refusal("report", numbers.tolist(), "of 0 and 1 where there was no card")
+            allowed = f"of 0 to {self.coin.largest} where there was no card"
+            raise checks.refusal("report", numbers.tolist(), allowed)
         return report
 
     def _from_sums(self, sums: Any, n: Any) -> Any:
@@ -434,9 +462,8 @@ class MRR(Masking):
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
     ) -> Ints:
         """How many reports support each value once masks are taken off, one row per run."""
-        moments = self.moments if with_cards else self.moments.without_cards()
-        chances = float(moments.p[0]), float(moments.q[0])
-        support = self.coin.simulated_support(counts, runs, chances, rng)
+        p, q = self.coin.chances(self.lie_words if with_cards else self._alone_words)
+        support = self.coin.simulated_support(counts, runs, (float(p), float(q)), rng)
         total = int(counts.sum())
         return support + self._masks_left(total, runs, rng) if with_cards and total else support
 
@@ -452,6 +479,13 @@ def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
     """The best MRR with each kind of coin; None where there is none."""
     strongest = own or request.dealer_epsilon or math.inf
     return [_made(request, coin, own) for coin in coins_for(request.k, strongest)]
+
+
+def masked_windows(request: Request, between: float) -> list[MRR]:
+    """The best MRR with every window that plans for numbers compare (`windows_tried`)."""
+    coins = windows_tried(own_cap(request), between)
+    made = [_made(request, coin, None) for coin in coins]
+    return [m for m in made if m is not None and request.allows(m)]
 
 
 def _made(request: Request, coin: Coin, own: float | None) -> MRR | None:

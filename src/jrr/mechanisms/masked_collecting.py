@@ -184,6 +184,8 @@ class MaskedCollecting(Mechanism):
         """
         if self.k > 2:
             raise checks.refusal("k", self.k, "2: single masked reports of more are not read")
+        if self.steps > 1:
+            raise checks.refusal("steps", self.steps, "1: single reports of numbers are not read")
         law = self.masks.card_law()
         above = float(law.chances[law.numbers >= 0].sum())  # that a yes stays above 0
         truth = float(self.moments.p[0])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
-from jrr.estimation.moments import Moments
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.request import Request
 
@@ -37,9 +36,14 @@ class Design:
         return Design(self.own, self.card_rate * factor, self.closing_rate * factor)
 
 
+def own_cap(request: Request) -> float:
+    """The most that the own coin may lose."""
+    return min(request.dealer_epsilon or _UNCAPPED, _MOST_OWN)
+
+
 def best_design(request: Request, coin: Coin) -> Design | None:
     """The best over own coins up to the cap; None where the cap leaves none."""
-    cap = min(request.dealer_epsilon or _UNCAPPED, _MOST_OWN)
+    cap = own_cap(request)
     if not cap > request.budget:
         return None
     # The coin may be anything from just above ε to the cap; the cap is usually best, by far.
@@ -139,5 +143,4 @@ def _worth(request: Request, coin: Coin, design: Design | None) -> float:
     else:
         masks = ClosedMasks(request.n, design.card_rate, design.closing_rate)
     p, q = coin.ideal_chances(design.own)
-    moments = Moments.same_for_all(p=p, q=q, gain=p - q, deck=request.n, masks=masks)
-    return request.variance_of(moments)
+    return request.variance_of(coin.moments(p, q, p - q, masks, deck=request.n))

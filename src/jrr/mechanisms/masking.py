@@ -1,4 +1,4 @@
-"""Masks over anything that a device says in whole numbers: what MRR and MaskedLaplace share.
+"""Masks over anything that a device says in whole numbers: all but the coin of MRR.
 
 The masks' rates, how they are drawn, how far reports are clamped, and the one guarantee that holds
 against everybody who does not know a card.
@@ -55,7 +55,7 @@ class Masking(MaskedDealing, MaskedCollecting):
             return
         if not self.announced:
             raise checks.refusal("dealers", self.dealers, "1 for a closed deck")
-        if 2 * self.limit + 1 > LARGEST_CARD:
+        if self.limit + self.most_support > LARGEST_CARD:
             # A card that is cut must not show, whatever the cards of other dealers are.
             needed = f"larger where {self.dealers} dealers deal to {self.n} people"
             raise checks.refusal("card_rate", self.card_rate, needed)
@@ -80,9 +80,9 @@ class Masking(MaskedDealing, MaskedCollecting):
         return min(math.ceil(far / self.card_rate) + more, 32_000)
 
     @property
+    @abstractmethod
     def most_support(self) -> int:
-        """The largest number that the collector accepts."""
-        return self.limit + 1
+        """The largest number that the collector accepts: `limit` beyond what the coin says."""
 
     # -- privacy ----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.moments import Floats
+from jrr.estimation.own_noise import WindowNoise
 from jrr.estimation.tally import Tally, WeightedTally
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
@@ -74,7 +75,8 @@ class Numbers:
         low: the lowest number possible; choose both ends without looking at the data.
         high: the highest.
         mechanism: of yes and no (RR, JRR, DRR, MRR with k = 2): the number is rounded by chance to
-            one of the two ends. Laplace and MaskedLaplace tell it in steps between them.
+            one of the two ends. Piecewise, and MRR with the coin Window, tell it in steps between
+            them.
         clip: whether numbers beyond an end count as the end; otherwise they are refused.
 
     Raises:
@@ -244,6 +246,8 @@ class Numbers:
         )
         # The variance is a quadratic in what was rounded, whose own mean and variance are known.
         noise = constant + linear * total + square * (total**2 + rounding)
+        if isinstance(moments.masks, WindowNoise):
+            rounding = moments.masks.more(float((scaled * (1 - scaled)).sum()), rounding)
         return (noise + rounding) * self.range.width**2
 
 

@@ -27,8 +27,7 @@ _MODULES = {  # name -> module whose class of that name it is; plans compare in 
     "SUE": "jrr.mechanisms.unary",
     "OUE": "jrr.mechanisms.unary",
     "OLH": "jrr.mechanisms.hashed",
-    "Laplace": "jrr.mechanisms.laplace",
-    "MaskedLaplace": "jrr.mechanisms.masked_laplace",
+    "Piecewise": "jrr.mechanisms.piecewise",
 }
 
 

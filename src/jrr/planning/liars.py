@@ -37,4 +37,4 @@ def lie_and_gain(mechanism: Mechanism, value: int) -> tuple[float, float]:
     """
     moments, at = mechanism.moments, checks.integer("value", value, 0, mechanism.k - 1)
     at = at if len(moments.q) > 1 else 0  # one entry where all values are treated alike
-    return float(moments.q[at]), float(moments.gain[at])
+    return float(moments.q[at]) + moments.base, float(moments.gain[at])

@@ -1,12 +1,12 @@
-"""Plans for the mean of a number: rounded to yes or no, or in steps with noise.
+"""Plans for the mean of a number: rounded to yes or no, or told in steps by a window of numbers.
 
-A rounded number varies by t(1-t), t being how far on the way from one end to the other it is, and
-a yes or no needs little noise. Steps need no rounding to speak of, and more noise. So it depends on
-how far from the ends numbers lie, and on ε (docs/theory.md, section on numbers).
+A rounded number varies by t(1-t), t being how far on the way from one end to the other it is.
+Steps need no rounding to speak of; how many, and how wide a window, is what has the least variance
+(docs/theory.md, section on numbers). A window of one number and one step is the yes or no.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,16 +14,18 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.estimation.estimates import Population, sampling_of
-from jrr.estimation.own_noise import ROUNDING
+from jrr.estimation.own_noise import WindowNoise
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.coins.window import ROUNDING
+from jrr.mechanisms.masked import masked_windows
 from jrr.mechanisms.numbers import NumberRange, Numbers
-from jrr.mechanisms.registry import families, mechanism_class
+from jrr.mechanisms.piecewise import Piecewise
+from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, choose, choose_informed
 from jrr.planning.defaults import LEAST_GAIN, LOST
 from jrr.privacy.views import PlanView
 
-_UNKNOWN_ROUNDING = 1 / 6  # mean of t(1-t) where numbers are anywhere between the ends
 _UNKNOWN_SPREAD = 1 / 12  # their variance
 
 
@@ -31,7 +33,7 @@ _UNKNOWN_SPREAD = 1 / 12  # their variance
 class NumberRow:
     """One way to ask for a number, and how accurate its mean would be."""
 
-    name: str  # the family, such as "mrr" or "laplace"
+    name: str  # the family, such as "mrr" or "piecewise"
     question: Numbers
     stderr: float  # of the mean of the respondents
 
@@ -92,7 +94,7 @@ class NumberPlan:
                 question=Numbers(known.low, known.high, mechanism, clip=self.question.clip),
                 stderr=known.width * math.sqrt(known.variance(mechanism, self.request)),
             )
-            for name, mechanism in _ways(self.request, self.delta)
+            for name, mechanism in _ways(self.request, self.delta, known)
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class _Known:
     def rounding(self) -> float:
         """The mean of t(1-t): what is known of it, or the most where the mean alone is known."""
         if self.mean is None and self.sd is None:
-            return _UNKNOWN_ROUNDING
+            return ROUNDING
         share = 0.5 if self.share is None else self.share
         return max(
             0.0, share * (1 - share) - (0.0 if self.sd is None else self.sd / self.width) ** 2
@@ -166,8 +168,9 @@ class _Known:
         """Expected variance of the mean of t among respondents."""
         n = request.reporters
         noise = request.variance_of(mechanism.moments)
-        if mechanism.steps > 1:
-            return noise + ROUNDING / mechanism.steps**2 / n
+        masks = mechanism.moments.masks
+        if isinstance(masks, WindowNoise):
+            return noise + masks.more(self.rounding) / n
         curvature = float(mechanism.moments.quadratic(n, 1).square[-1])
         return noise + (1 + curvature) * self.rounding / n
 
@@ -204,8 +207,8 @@ def plan_number(
         dealer_epsilon: what a dealer that colludes with the collector may learn at most.
         view: "cards" or "everything".
         delta: with view "everything" only.
-        mechanism: "rr", "jrr", "drr" or "mrr" (the number rounded to a yes or no), "laplace" or
-            "masked-laplace" (in steps), or "auto": the best of all.
+        mechanism: "rr", "jrr" or "drr" (the number rounded to a yes or no), "piecewise" or, with
+            cards, "mrr" (by a window of numbers, where that is better), or "auto": the best of all.
         lost: the share of cards that are dealt and never reported with.
         announced: whether the dealer announces at the end the sum of the cards that were used;
             False asks for a closed deck, as for `plan`.
@@ -221,7 +224,7 @@ def plan_number(
         >>> import jrr
         >>> plan = jrr.plan_number(10_000, 2.0, 0, 100, mean=45, sd=15)
         >>> plan.mechanism.name, round(plan.stderr(), 2)
-        ('MaskedLaplace', 0.36)
+        ('MRR', 0.15)
     """
     known = _Known(low, high, mean, sd)
     request = Request.with_defaults(
@@ -236,8 +239,8 @@ def plan_number(
     checks.one_of("view", view, ("cards", "everything"))
     if (view == "everything") == (delta is None):
         raise checks.refusal("delta", delta, "given with the view 'everything', and only then")
-    word = checks.one_of("mechanism", str(mechanism).lower(), (AUTO, *_bit_words(), *_STEPPED))
-    made = dict(_ways(request, delta, word))
+    word = checks.one_of("mechanism", str(mechanism).lower(), (AUTO, *_bit_words(), PIECEWISE))
+    made = dict(_ways(request, delta, known, word))
     without = [known.variance(m, request) for m in made.values() if not m.deals]
     enough = (1 - LEAST_GAIN) * min(without, default=math.inf) if word == AUTO else math.inf
     worth = [m for m in made.values() if not m.deals or known.variance(m, request) <= enough]
@@ -251,33 +254,38 @@ def _bit_words() -> tuple[str, ...]:
 
 
 def _ways(
-    request: Request, delta: float | None, word: str | None = None
+    request: Request, delta: float | None, known: _Known, word: str | None = None
 ) -> Iterator[tuple[str, Mechanism]]:
     """The best of each family that keeps the request.
 
     word: one of them; "auto": yes or no by the automatic choice of shares; None: all.
     """
+
+    def best(made: Sequence[Mechanism]) -> Mechanism:
+        return min(made, key=lambda m: known.variance(m, request))
+
     words = _bit_words() if word is None else (word,)
     for one in words:
-        if one in _STEPPED:
+        if one == PIECEWISE:
             continue
         try:
-            if delta is None:
-                yield one, choose(request, one)
-            else:
-                yield one, choose_informed(request, delta, one)
+            bit = choose(request, one) if delta is None else choose_informed(request, delta, one)
         except JrrError:
             if word not in (None, AUTO):
                 raise
-    for name, class_name in _STEPPED.items():
-        if word in (None, AUTO, name):
-            kind: Any = mechanism_class(class_name)
-            try:
-                yield name, kind.best(request)
-            except JrrError:
-                if word == name:
-                    raise
+        else:
+            yield (
+                one,
+                best([bit, *masked_windows(request, known.rounding)]) if one == MASKED else bit,
+            )
+    if word == AUTO:
+        windows = masked_windows(request, known.rounding)
+        if windows:
+            yield MASKED, best(windows)
+    if word in (None, AUTO, PIECEWISE):
+        yield PIECEWISE, best(Piecewise.windows(request, known.rounding))
 
 
-_STEPPED = {"laplace": "Laplace", "masked-laplace": "MaskedLaplace"}
-NUMBER_WORDS = tuple(_STEPPED)  # mechanisms for numbers only
+MASKED = "mrr"
+PIECEWISE = "piecewise"
+NUMBER_WORDS = (PIECEWISE,)  # mechanisms for numbers only

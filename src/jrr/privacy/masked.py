@@ -228,25 +228,6 @@ def masked_bits(lie: Fraction, step: Fraction) -> float:
     return masked_value(2, lie, step)
 
 
-def masked_steps(steps: int, rate: Fraction, step: Fraction | None = None) -> float:
-    """The loss of a number told in steps with own noise of this rate, behind masks.
-
-    steps · min(rate, c): own noise and masks protect each by itself, and in the tails, where the
-    slower one of them decides, not together.
-
-    Args:
-        steps: the farthest that two numbers lie apart.
-        rate: of the own noise: its chances fall by e^-rate a step.
-        step: c; None: there are no masks.
-
-    Returns:
-        ε, rounded up.
-    """
-    exact = steps * (rate if step is None else min(rate, step))
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
-
-
 def _exp_up(power: Fraction) -> Decimal:
     exponent = _CONTEXT.divide(Decimal(power.numerator), Decimal(power.denominator))
     return _CONTEXT.multiply(_CONTEXT.exp(exponent), Decimal("1") + Decimal(10) ** -50)

@@ -100,7 +100,6 @@ class SurveyRequest:
                 view=self.view,
                 delta=self.delta,
                 frequency=self.frequency,
-                steps=True,
                 deck=self.deck,
                 dealing=self.dealing,
             ),

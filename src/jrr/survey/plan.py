@@ -5,7 +5,7 @@ questions', whatever the answers. "Several of" is one yes or no for each label.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.blocks import BlockPlan, plan_block
 from jrr.planning.choice import AUTO
-from jrr.planning.defaults import DEALER_ABOVE, LEAST_GAIN, LOST
+from jrr.planning.defaults import DEALER_ABOVE, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wave
@@ -222,7 +222,6 @@ class PlanOptions:
     view: str = "cards"  # in which ε must hold
     delta: float = DELTA  # of the view "everything"
     frequency: Frequency = None  # what is known of the answer, where there is one question
-    steps: bool = False  # whether numbers may be asked for in steps of noise, where that is better
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
     dealing: Dealing | None = None  # who deals; None: nothing is ruled out
 
@@ -331,6 +330,7 @@ def expected_reports(people: int, response: float) -> int:
 
 
 _planned = lru_cache(maxsize=256)(plan)  # questions that are alike have the same plan
+_planned_number = lru_cache(maxsize=256)(plan_number)
 
 
 @dataclass(frozen=True)
@@ -403,24 +403,18 @@ class _SharedPlan:
         return min((one for one in plans if self._can_deal(one.mechanism)), key=Plan.stderr)
 
     def _number(self, question: Question, part: float, options: dict[str, Any]) -> NumberPlan:
-        """Rounded to one of two ends, or in steps of noise where that is enough better."""
+        """By a window of numbers, or rounded to one of two ends where that is better."""
         n = self._deck()
         known = options.pop("frequency", None)
         if isinstance(known, int | float):
             options["mean"] = question.low + float(known) * (question.high - question.low)
-        automatic = options["mechanism"] == AUTO
-
-        def planned(mechanism: str) -> NumberPlan:
-            given = options | {"mechanism": mechanism}
-            return plan_number(n, part * self.total, question.low, question.high, **given)
-
-        rounded = planned("mrr" if automatic else options["mechanism"])
-        if not (automatic and self.wish.steps):
-            return rounded
-        steps = planned(AUTO)
-        better = steps.stderr() ** 2 <= (1 - LEAST_GAIN) * rounded.stderr() ** 2
-        fits = steps.mechanism.deals == rounded.mechanism.deals
-        return steps if better and fits and self._can_deal(steps.mechanism) else rounded
+        word = "mrr" if options["mechanism"] == AUTO else options["mechanism"]
+        given = options | {"mechanism": word}
+        chosen = _planned_number(n, part * self.total, question.low, question.high, **given)
+        if self._can_deal(chosen.mechanism) or options["mechanism"] != AUTO:
+            return chosen
+        rows = [row for row in chosen.compare() if self._can_deal(row.question.mechanism)]
+        return replace(chosen, question=min(rows, key=lambda row: row.stderr).question)
 
 
 def _shares(draft: Draft, asked: _SharedPlan) -> list[float]:

@@ -123,7 +123,7 @@ def perturb(
         skip_missing: with number or bins: leave empty cells out.
         mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue", "olh" or
             another without cards that registered, in any case; of a number "rr" or
-            "laplace".
+            "piecewise".
         cards: a file that `deal` wrote; its cards serve once.
         cardless: whether rows beyond the last card answer without one.
         keep: columns to copy, for groups and weights; they must be public.
@@ -238,8 +238,8 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
 
 
 def alone_number(kind: str, ends: NumberRange, epsilon: float | None, n: int) -> Mechanism:
-    """The same for the mean of a number: rounded to a yes or no, or with noise."""
-    words = ("rr", "laplace")
+    """The same for the mean of a number: rounded to a yes or no, or in steps."""
+    words = ("rr", "piecewise")
     checks.one_of("mechanism", kind, ("auto", *words))
     if epsilon is None:
         raise ArgumentError("epsilon must be given where there are no cards")

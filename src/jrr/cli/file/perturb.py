@@ -33,7 +33,7 @@ from jrr.errors import ArgumentError
 @click.option(
     "--number",
     type=RangeType(),
-    help="A column of numbers in this range: their mean is asked for (--mechanism rr or laplace).",
+    help="A column of numbers in this range: asks for their mean (--mechanism rr, piecewise).",
 )
 @click.option("--bins", help="A column of numbers: their histogram, by edges such as 0,18,30,65.")
 @click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")

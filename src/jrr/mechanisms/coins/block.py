@@ -71,7 +71,8 @@ class Block(Coin):
         """From its sizes."""
         return cls(numbers)
 
-    def to_json(self) -> Any:
+    @property
+    def document(self) -> Any:
         """Its name and sizes."""
         return [self.name, *self.sizes]
 

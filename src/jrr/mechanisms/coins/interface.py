@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
+from jrr.estimation.masks import Masks
+from jrr.estimation.moments import Moments
 
 Ints = NDArray[np.int64]
 Strength = int  # of a coin: how many of 2**63 random words make it lie
@@ -32,6 +34,7 @@ class Coin(ABC):
     k: int  # values
     name: ClassVar[str]  # in documents
     largest: int = 1  # number that it says; the least is 0
+    steps: int = 1  # from value 0 to value 1, where numbers in between can be told (jrr.Numbers)
 
     @classmethod
     @abstractmethod
@@ -52,8 +55,9 @@ class Coin(ABC):
             raise checks.refusal("coin", [cls.name, *numbers], f'"{cls.name}" without numbers')
         return cls(k)  # type: ignore[call-arg]  # every coin without numbers is made from k
 
-    def to_json(self) -> Any:
-        """Its name; a list of the name and numbers where it needs more than k."""
+    @property
+    def document(self) -> Any:
+        """The coin in JSON: its name; one that needs more than k, a list of name and shape."""
         return self.name
 
     # -- values ------------------------------------------------------------------------------
@@ -115,6 +119,12 @@ class Coin(ABC):
     @abstractmethod
     def ideal_chances(self, epsilon: float) -> tuple[float, float]:
         """The same for a loss ε in floating point: what a search compares."""
+
+    def moments(self, p: float, q: float, gain: float, masks: Masks | None, **more: Any) -> Moments:
+        """Of reports, p and q being as `chances` says, gain being p - q to the last digit."""
+        return Moments.same_for_all(
+            p=p, q=q, gain=gain, exclusive=self.numbers == 1, masks=masks, **more
+        )
 
     # -- its losses ------------------------------------------------------------------------
 

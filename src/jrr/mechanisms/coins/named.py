@@ -1,5 +1,6 @@
 """The coins by name: the one list that a new coin joins."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from jrr._base import checks
@@ -8,8 +9,9 @@ from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.subset import Subset
+from jrr.mechanisms.coins.window import Window
 
-COINS: list[type[Coin]] = [Choice, Bits, Subset, Block]
+COINS: list[type[Coin]] = [Choice, Bits, Subset, Block, Window]
 
 
 def coins_for(k: int, own: float) -> list[Coin]:
@@ -20,9 +22,9 @@ def coins_for(k: int, own: float) -> list[Coin]:
 def coin_of(coin: object, k: int) -> Coin:
     """The coin for k values that somebody means: itself, or as in documents."""
     if not isinstance(coin, Coin):
-        parts: list[Any] = coin if isinstance(coin, list) and coin else [coin]
+        parts: Sequence[Any] = coin if isinstance(coin, list | tuple) and coin else [coin]
         name, *numbers = parts
-        kinds = {kind.name: kind for kind in COINS if k > 2 or kind is Choice}
+        kinds = {kind.name: kind for kind in COINS if k > 2 or kind in (Choice, Window)}
         kind = kinds[checks.one_of("coin", name, tuple(kinds))]
         coin = kind.with_numbers(k, tuple(numbers))
     if coin.k != k:

@@ -57,7 +57,8 @@ class Subset(Coin):
             raise checks.refusal("coin", [cls.name, *numbers], '["subset", size]')
         return cls(k, *numbers)
 
-    def to_json(self) -> Any:
+    @property
+    def document(self) -> Any:
         """Its name and size."""
         return [self.name, self.size]
 

@@ -67,9 +67,12 @@ class Intake:
         names = {one.name for one in answers}
         self._held, self._now = held, now
         self._invited = store.invitations(held.name, names) if held.survey.invitations else None
-        self._kept = store.stored_answers(held, names)  # and what was taken just now
         cards = [card for one in answers for card in self._cards(one)]
         self._owners = store.serial_owners(held.name, cards)
+        # Whoever comes with somebody else's card is refused, and not even looked up: the time that
+        # it takes would tell whether the owner of the name has answered.
+        known = {one.name for one in answers if not self._has_others_card(one)}
+        self._kept = store.stored_answers(held, known)  # and what was taken just now
         self.new: list[StoredAnswers] = []
 
     def take(self, answers: "StoredAnswers") -> bool:
@@ -82,8 +85,7 @@ class Intake:
         check_times(self._held.survey, self._now)
         if self._held.arrivals + len(self.new) >= self._held.survey.capacity:
             raise Problem(409, "full", "the survey has all the answers it can take")
-        owners = {self._owners.get(card) for card in self._cards(answers)}
-        if not owners <= {None, answers.name}:
+        if self._has_others_card(answers):
             raise Problem(409, "serial-used", "another report came with the serial of this card")
         # Last: whoever could not have answered in this person's place learns nothing about them.
         if answers.name in self._kept:
@@ -102,6 +104,10 @@ class Intake:
         kept = self._kept.get(answers.name)
         owners = {self._owners.get(card) for card in self._cards(answers)}
         return kept == _without_serials(answers) and owners <= {answers.name}
+
+    def _has_others_card(self, answers: "StoredAnswers") -> bool:
+        owners = {self._owners.get(card) for card in self._cards(answers)}
+        return not owners <= {None, answers.name}
 
     def _cards(self, answers: "StoredAnswers") -> Iterator["CardOf"]:
         """The cards that somebody came with; none where serial numbers are forgotten."""

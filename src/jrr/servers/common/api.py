@@ -19,10 +19,9 @@ _WORDS = {
     "422": "The body, or a part of the address, is not acceptable.",
     "425": "The survey has not begun: come back later.",
     "429": "Too many wrong admin tokens.",
-    "431": "Headers and address are too large.",
     "503": "More is asked than can be done, or the database cannot be used: come back later.",
 }
-_EVERYBODY = ("400", "404", "405", "413", "422", "431", "503")
+_EVERYBODY = ("400", "404", "405", "413", "422", "503")
 _BODIES = ("409", "410", "425")  # of routes that change something
 _OPERATORS = ("401", "409", "410", "425", "429")
 

@@ -10,6 +10,7 @@ does, a subclass of uvicorn's server does here:
 """
 
 import asyncio
+import math
 import random
 import socket
 from collections import deque
@@ -30,7 +31,7 @@ MOST_AHEAD = 16  # requests that a client may send before the first is answered
 LONGEST = 0.5  # seconds that all connections together should take to answer
 FEWEST = 128  # connections, however slow the machine is
 BACKLOG = 128  # connections that the system keeps waiting
-SHARE = 0.1  # of the connections, every half second, end with the next reply where others wait
+SHARE = 0.02  # of the connections, every half second, end with the next reply where others wait
 OPERATORS = ("/v1/admin/", "/console/")
 
 
@@ -172,7 +173,8 @@ class Server(uvicorn.Server):
                 self.limit = max(min(limit, self.most), min(FEWEST, self.most))
             else:  # most of them only keep their places
                 self.limit = min(2 * self.limit, self.most)
-            for one in random.sample([*self.connections], int(SHARE * len(self.connections))):
+            everybody = [*self.connections]
+            for one in random.sample(everybody, math.ceil(SHARE * len(everybody))):
                 one.is_last = True
         self._was_full = False
         self._busiest, self._answered, self._measured = 0, state.total_requests, now
