@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 import jrr
 from jrr._base.randomness import source
 from jrr.mechanisms.coins.window import windows_tried
-from jrr.mechanisms.masked import masked_windows
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.research.audit import audit
@@ -35,7 +34,7 @@ def test_losses_are_rounded_up_and_never_above_what_was_asked() -> None:
             assert epsilon * (1 - 1e-12) < m.epsilon() <= epsilon
         for announced in (False, True):
             request = Request.with_defaults(100, epsilon, announced=announced)
-            for masked in masked_windows(request, 1 / 6):
+            for masked in jrr.MRR.windows(request, 1 / 6):
                 assert masked.epsilon("everything", 99) <= epsilon
                 assert masked.epsilon("everything", 99) > epsilon * (1 - 1e-9)
                 assert masked.epsilon("dealer") <= epsilon + 2

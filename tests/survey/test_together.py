@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import jrr
 from jrr._base.exact import SCALE
 from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.coins.block import truth_of
+from jrr.mechanisms.shifts import truth_of
 from jrr.protocol.documents import canonical_json
 from jrr.survey.consent import consent_text
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.plan import plan_draft
 from jrr.survey.spending import expenses_of
 from jrr.survey.survey import Survey
-from jrr.survey.together import Together
+from jrr.survey.survey_document import Together
 from tests import survey as shared
 from tests.golden.make_contributors import Words
 
@@ -134,13 +135,16 @@ def test_refusals() -> None:
     made = survey(NUMBER)
     (stated,) = made.together
     for together, words in (
-        ((replace(stated, questions=("a", "x")),), "together must be sensitive questions"),
-        ((replace(stated, questions=("a",)),), "together must be sensitive questions"),
+        ((structs.replace(stated, questions=("a", "x")),), "together must be sensitive questions"),
+        ((structs.replace(stated, questions=("a",)),), "together must be sensitive questions"),
         ((stated, stated), "together must be sensitive questions, each of them once"),
-        ((replace(stated, questions=("a", "a", "b")),), "together must be sensitive questions"),
-        ((replace(stated, keep=stated.keep * 0.9),), "mechanism of a must be what keep"),
-        ((replace(stated, alone=stated.alone * 1.1),), "mechanism of a must be what keep"),
-        ((replace(stated, questions=("a", "d")),), "mechanism of d must be what keep"),
+        (
+            (structs.replace(stated, questions=("a", "a", "b")),),
+            "together must be sensitive questions",
+        ),
+        ((structs.replace(stated, keep=stated.keep * 0.9),), "mechanism of a must be what keep"),
+        ((structs.replace(stated, alone=stated.alone * 1.1),), "mechanism of a must be what keep"),
+        ((structs.replace(stated, questions=("a", "d")),), "mechanism of d must be what keep"),
     ):
         with pytest.raises(ArgumentError, match=words):
             changed(made, together=together)

@@ -266,6 +266,13 @@ class MRR(Masking):
         )
 
     @classmethod
+    def windows(cls, request: Request, between: float) -> "list[MRR]":
+        """The best with every window that plans for numbers compare."""
+        coins = windows_tried(own_cap(request), between)
+        made = [_made(request, coin, None) for coin in coins]
+        return [m for m in made if m is not None and request.allows(m)]
+
+    @classmethod
     def with_coin(cls, request: Request, coin: Coin) -> "MRR":
         """The most accurate MRR with this coin that keeps the request."""
         made = _made(request, coin, None)
@@ -479,13 +486,6 @@ def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
     """The best MRR with each kind of coin; None where there is none."""
     strongest = own or request.dealer_epsilon or math.inf
     return [_made(request, coin, own) for coin in coins_for(request.k, strongest)]
-
-
-def masked_windows(request: Request, between: float) -> list[MRR]:
-    """The best MRR with every window that plans for numbers compare (`windows_tried`)."""
-    coins = windows_tried(own_cap(request), between)
-    made = [_made(request, coin, None) for coin in coins]
-    return [m for m in made if m is not None and request.allows(m)]
 
 
 def _made(request: Request, coin: Coin, own: float | None) -> MRR | None:

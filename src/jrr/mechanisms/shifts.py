@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.exact import SCALE
-from jrr._base.randomness import Words
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.cards import Matrix
 
 
 def truth_probability(epsilon: float, k: int) -> float:
@@ -66,7 +64,7 @@ def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
     return (value + part + 1) % k if part < k - 1 else value
 
 
-def shifts(k: int, lie_words: int, u: Words) -> NDArray[Any]:
+def shifts(k: int, lie_words: int, u: NDArray[np.uint64]) -> NDArray[Any]:
     """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
     if k == 2:
         return (u < np.uint64(lie_words)).view(np.uint8)
@@ -86,9 +84,17 @@ def shift_block(k: int, values: NDArray[Any], moved: NDArray[Any], out: NDArray[
     np.subtract(total, np.uint64(k) * (total >= np.uint64(k)), out=out, casting="unsafe")
 
 
-def shift_law(k: int, lie_words: int) -> Matrix:
+def shift_law(k: int, lie_words: int) -> NDArray[np.float64]:
     """Chance of each report, by true value, where so many words make a lie."""
     lie = min(1.0, lie_words / SCALE)
     chances = np.full((k, k), lie / (k - 1))
     np.fill_diagonal(chances, 1 - lie)
     return chances
+
+
+def truth_of(keep: float, values: int) -> float:
+    """The chance that one of so many values is told truly, if it is kept with the chance `keep`.
+
+    Otherwise one is drawn evenly. The same floating-point operations in every language.
+    """
+    return keep + (1 - keep) / values

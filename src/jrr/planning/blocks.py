@@ -9,14 +9,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr._base.exact import private_side
-from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block, truth_of
+from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
-from jrr.mechanisms.masked import MRR
+from jrr.mechanisms.registry import mechanism_class
 from jrr.mechanisms.request import LOST, Frequency, Request
+from jrr.mechanisms.shifts import truth_of
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.masked import MRR
 
 AUTO, ALL = "auto", "all"
 
@@ -37,7 +42,7 @@ class BlockPlan:
     asked: int
     n: int
     request: Request
-    mechanism: MRR
+    mechanism: "MRR"
 
     @cached_property
     def keep(self) -> float:
@@ -67,10 +72,10 @@ class BlockPlan:
             float(p - q), 0.0, lambda keep: keeps(coin.lie_words(truth_of(keep, coin.k)))
         )
 
-    def item(self, number: int) -> MRR:
+    def item(self, number: int) -> "MRR":
         """The answers to one item by themselves."""
         k = self.sizes[number]
-        return MRR(
+        return type(self.mechanism)(
             self.request.n,
             p=truth_of(self.keep, k),
             card_rate=self.mechanism.card_rate,
@@ -171,7 +176,7 @@ def plan_block(
         )
         largest = tuple(sorted(listed, reverse=True)[:asked])
         coin: Coin = Choice(largest[0]) if asked == 1 else Block(largest)
-        made = MRR.with_coin(request, coin)
+        made: MRR = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
         plans.append(BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made))
 
     def worst(plan: BlockPlan) -> float:

@@ -17,10 +17,8 @@ from jrr.estimation.estimates import Population, sampling_of
 from jrr.estimation.own_noise import WindowNoise
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.coins.window import ROUNDING
-from jrr.mechanisms.masked import masked_windows
 from jrr.mechanisms.numbers import NumberRange, Numbers
-from jrr.mechanisms.piecewise import Piecewise
-from jrr.mechanisms.registry import families
+from jrr.mechanisms.registry import families, mechanism_class
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, choose, choose_informed
 from jrr.planning.defaults import LEAST_GAIN, LOST
@@ -261,6 +259,9 @@ def _ways(
     word: one of them; "auto": yes or no by the automatic choice of shares; None: all.
     """
 
+    def windows(name: str) -> list[Mechanism]:
+        return mechanism_class(name).windows(request, known.rounding)
+
     def best(made: Sequence[Mechanism]) -> Mechanism:
         return min(made, key=lambda m: known.variance(m, request))
 
@@ -276,14 +277,14 @@ def _ways(
         else:
             yield (
                 one,
-                best([bit, *masked_windows(request, known.rounding)]) if one == MASKED else bit,
+                best([bit, *windows("MRR")]) if one == MASKED else bit,
             )
     if word == AUTO:
-        windows = masked_windows(request, known.rounding)
-        if windows:
-            yield MASKED, best(windows)
+        masked = windows("MRR")
+        if masked:
+            yield MASKED, best(masked)
     if word in (None, AUTO, PIECEWISE):
-        yield PIECEWISE, best(Piecewise.windows(request, known.rounding))
+        yield PIECEWISE, best(windows("Piecewise"))
 
 
 MASKED = "mrr"

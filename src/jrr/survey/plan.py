@@ -15,7 +15,6 @@ from jrr._base import checks
 from jrr.dealing.interface import Dealing
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.blocks import BlockPlan, plan_block
@@ -27,7 +26,7 @@ from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wav
 from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
-from jrr.survey.together import Together
+from jrr.survey.survey_document import Together
 
 TOGETHER = "together"
 _GRID = 13  # budgets at which a question's margin is looked at, where margins decide the split
@@ -44,7 +43,7 @@ class ItemPlan:
     number: int  # of the item in the block
 
     @cached_property
-    def mechanism(self) -> MRR:
+    def mechanism(self) -> Mechanism:
         """Of the answer by itself."""
         return self.block.item(self.number)
 

@@ -29,8 +29,8 @@ from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.question import Question, Texts
 from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave
-from jrr.survey.survey_document import document_of, read_survey_document
-from jrr.survey.together import JointAnswers, Together, joint_answers
+from jrr.survey.survey_document import Together, document_of, read_survey_document
+from jrr.survey.together import JointAnswers, joint_answers
 
 VIEWS = ("report", "cards", EVERYTHING, "dealer")
 MOST_CAPACITY = 10**12

@@ -17,7 +17,6 @@ from jrr.protocol.texts import MOST_OF_ASKER
 from jrr.survey.promises import DELTA
 from jrr.survey.question_reading import read_languages, read_questions, read_texts
 from jrr.survey.study import Study, loss_from_json, loss_to_json
-from jrr.survey.together import Together
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
@@ -30,8 +29,16 @@ class _Consent(Message):
     version: str
 
 
-class _Together(Message):
-    questions: list[str]
+class Together(Message):
+    """Questions whose answers share one coin (jrr.survey.together).
+
+    Attributes:
+        questions: their names.
+        keep: the chance that all true answers are taken, by somebody with cards.
+        alone: the same without cards.
+    """
+
+    questions: tuple[str, ...]
     keep: float
     alone: float
 
@@ -63,7 +70,7 @@ class SurveyDocument(Message):
     wave: int = 1
     panel: str | None = None
     delta: float = DELTA
-    together: tuple[_Together, ...] = ()
+    together: tuple[Together, ...] = ()
 
 
 _PLAIN = (  # fields that stand in the document as they are
@@ -111,10 +118,7 @@ def document_of(survey: "Survey") -> dict[str, Any]:
         "guarantees": {view: loss_to_json(loss) for view, loss in survey.promised.items()},
         "consent": {"texts": dict(survey.consent), "version": survey.consent_version},
         "study": survey.whole_study.to_dict(),
-        "together": tuple(
-            {"questions": list(one.questions), "keep": one.keep, "alone": one.alone}
-            for one in survey.together
-        ),
+        "together": tuple(plain(one) for one in survey.together),
         "by": None if survey.by is None else dict(survey.by),
         "contact": None if survey.contact is None else dict(survey.contact),
     }
@@ -169,7 +173,5 @@ def read_survey_document(data: bytes) -> dict[str, Any]:
         "consent": document.consent.texts,
         "consent_version": document.consent.version,
         "study": Study.from_dict(document.study),
-        "together": tuple(
-            Together(tuple(one.questions), one.keep, one.alone) for one in document.together
-        ),
+        "together": document.together,
     }

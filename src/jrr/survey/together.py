@@ -12,37 +12,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks, randomness
-from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block, truth_of
-from jrr.mechanisms.coins.choice import Choice
-from jrr.mechanisms.masked import MRR
+from jrr.mechanisms.registry import from_dict
+from jrr.mechanisms.shifts import truth_of
 from jrr.survey.promises import EVERYTHING
 
 if TYPE_CHECKING:
-    from jrr.mechanisms.base import Rng
+    from jrr.mechanisms.base import Mechanism, Rng
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
-
-
-@dataclass(frozen=True)
-class Together:
-    """What a document says of them.
-
-    Attributes:
-        questions: their names.
-        keep: the chance that all true answers are taken, by somebody with cards.
-        alone: the same without cards.
-    """
-
-    questions: tuple[str, ...]
-    keep: float
-    alone: float
+    from jrr.survey.survey_document import Together
 
 
 @dataclass(frozen=True, eq=False)
 class JointAnswers:
     """The perturbed answers of such questions: one entry where losses are added up."""
 
-    stated: Together
+    stated: "Together"
     answers: tuple["SensitiveQuestion", ...]
     survey: "Survey"
 
@@ -62,21 +47,23 @@ class JointAnswers:
         return self.answers[0].colluders
 
     @cached_property
-    def mechanism(self) -> MRR:
+    def mechanism(self) -> "Mechanism":
         """Of somebody who is asked all of them; who is asked fewer loses less."""
-        first = self.answers[0].mechanism
-        assert isinstance(first, MRR)  # checked when the survey was read
-        sizes = tuple(one.mechanism.k for one in self.answers)
+        made: Mechanism = self._asked_for([one.mechanism.k for one in self.answers])
+        return made
+
+    def _asked_for(self, sizes: Sequence[int]) -> Any:
+        """Of somebody who is asked answers with so many values."""
         k = math.prod(sizes)
-        return MRR(
-            first.n,
-            p=truth_of(self.stated.keep, k),
-            card_rate=first.card_rate,
-            total_rate=first.total_rate,
-            announced_rate=first.announced_rate,
-            coin=Block(sizes),
-            alone=truth_of(self.stated.alone, k),
-            dealers=first.dealers,
+        one_answer = self.answers[0].mechanism.to_dict()
+        return from_dict(
+            one_answer
+            | {
+                "k": k,
+                "coin": ["block", *sizes] if len(sizes) > 1 else "rr",
+                "p": truth_of(self.stated.keep, k),
+                "alone": truth_of(self.stated.alone, k),
+            }
         )
 
     def guarantee(self, view: str) -> float:
@@ -106,13 +93,11 @@ class JointAnswers:
         Returns:
             Name -> report.
         """
-        sizes = tuple(one.k for one in mechanisms.values())
-        k = math.prod(sizes)
-        coin = Block(sizes) if len(sizes) > 1 else Choice(k)
+        whole = self._asked_for([one.k for one in mechanisms.values()])
         answers = [values[name] for name in mechanisms]
-        held = coin.check_value("value", answers if len(sizes) > 1 else answers[0])
-        lies = coin.lie_words(truth_of(self.stated.keep if cards else self.stated.alone, k))
-        marks = coin.toss(held, [randomness.source(rng).word()], lies)
+        held = whole.coin.check_value("value", answers if len(answers) > 1 else answers[0])
+        lies = whole.coin.lie_words(whole.p if cards else whole.alone)
+        marks = whole.coin.toss(held, [randomness.source(rng).word()], lies)
         reports = {}
         for name, mechanism in mechanisms.items():
             own, marks = marks[: mechanism.numbers], marks[mechanism.numbers :]
@@ -135,32 +120,25 @@ def joint_answers(survey: "Survey", answers: Sequence["SensitiveQuestion"]) -> l
             allowed = "sensitive questions, each of them once, with two answers at least"
             raise checks.refusal("together", list(stated.questions), allowed)
         seen |= named
-        if math.prod(one.mechanism.k for one in own) > MOST_COMBINATIONS:
-            allowed = f"with at most {MOST_COMBINATIONS:,} combinations of answers"
-            raise checks.refusal("together", list(stated.questions), allowed)
         for one in own:
             _check_coin(one, own[0], stated)
         found.append(JointAnswers(stated, own, survey))
+        _ = found[-1].mechanism  # refuses too many combinations
     return found
 
 
-def _check_coin(one: "SensitiveQuestion", first: "SensitiveQuestion", stated: Together) -> None:
+def _check_coin(one: "SensitiveQuestion", first: "SensitiveQuestion", stated: "Together") -> None:
     """Refuse a question whose mechanism is not what the coin of all of them makes of it."""
     for name in ("keep", "alone"):
         checks.real(f"{name} of together", getattr(stated, name), "in (0, 1)", 0.0, 1.0)
-    mechanism, other = one.mechanism, first.mechanism
-    fits = (
-        isinstance(mechanism, MRR)
-        and isinstance(other, MRR)
-        and isinstance(mechanism.coin, Choice)
-        and one.asked.kind != "number"
-        and mechanism.p == truth_of(stated.keep, mechanism.k)
-        and mechanism.alone == truth_of(stated.alone, mechanism.k)
-        and all(
-            getattr(mechanism, name) == getattr(other, name)
-            for name in ("n", "card_rate", "total_rate", "announced_rate", "dealers")
-        )
-    )
-    if not fits:
+    mechanism, k = one.mechanism, one.mechanism.k
+    expected = first.mechanism.to_dict() | {
+        "mechanism": "MRR",
+        "coin": "rr",
+        "k": k,
+        "p": truth_of(stated.keep, k),
+        "alone": truth_of(stated.alone, k),
+    }
+    if mechanism.to_dict() != expected or one.asked.kind == "number":
         allowed = f"what keep={stated.keep!r} and alone={stated.alone!r} make of its answers"
         raise checks.refusal(f"mechanism of {one.name}", mechanism, allowed)

@@ -3,16 +3,18 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base.exact import SCALE
-from jrr._base.randomness import RandomSource
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
 from jrr.privacy.masked import masked_bits, seen_step
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 _HALF = SCALE >> 1
 _BIT = Choice(2)  # two values differ in two bits, whose losses add up to that of one yes or no
@@ -78,7 +80,7 @@ class Bits(Coin):
         return [int((word >> 1) < (_HALF if v == value else lies)) for v, word in enumerate(words)]
 
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people."""
         u = source.words(len(values) * self.k).reshape(-1, self.k) >> np.uint64(1)

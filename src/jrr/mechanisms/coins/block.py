@@ -8,19 +8,21 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
-from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
 from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.shifts import shift_block, shift_from_word, shifts
 from jrr.privacy.masked import block_step, masked_block
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 MOST_COMBINATIONS = 1 << 12
 
@@ -183,7 +185,7 @@ class Block(Coin):
         return out
 
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people."""
         u = source.words(len(values)) >> np.uint64(1)
@@ -230,11 +232,3 @@ class Block(Coin):
 def widths(sizes: tuple[int, ...]) -> list[int]:
     """How many numbers each item has."""
     return [1 if size == 2 else size for size in sizes]
-
-
-def truth_of(keep: float, values: int) -> float:
-    """The chance that one of so many values is told truly, if it is kept with the chance `keep`.
-
-    Otherwise one is drawn evenly. The same floating-point operations in every language.
-    """
-    return keep + (1 - keep) / values

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.exact import SCALE, private_side, words_up
-from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
 from jrr.mechanisms.draws import spread_lies
@@ -23,6 +22,9 @@ from jrr.mechanisms.shifts import (
 )
 from jrr.privacy import loss
 from jrr.privacy.masked import masked_value, seen_step
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Choice(Coin):
         return [told] if self.k == 2 else [int(v == told) for v in range(self.k)]
 
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people."""
         u = source.words(len(values)) >> np.uint64(1)

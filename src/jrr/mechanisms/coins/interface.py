@@ -10,15 +10,17 @@ A new coin is a class below `Coin` in a file of its own and its name in jrr.mech
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
-from jrr._base.randomness import RandomSource
 from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Moments
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 Ints = NDArray[np.int64]
 Strength = int  # of a coin: how many of 2**63 random words make it lie
@@ -156,7 +158,7 @@ class Coin(ABC):
 
     @abstractmethod
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people: a row of `out` each, or an entry where it says one number."""
 

@@ -3,17 +3,19 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.exact import SCALE, log_ratio_up, private_side, words_down
-from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
 from jrr.privacy.masked import masked_subset, subset_step
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 _MOST_PLANNED = 1_000  # values: beyond, `Bits` is as accurate and quicker
 
@@ -130,7 +132,7 @@ class Subset(Coin):
         return [int(v in named) for v in range(self.k)]
 
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people."""
         words = source.words(len(values) * self.words).reshape(-1, self.words)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.exact import SCALE, private_side, words_up
-from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Moments
@@ -22,6 +21,9 @@ from jrr.privacy.windows import (
     window_loss,
     window_step,
 )
+
+if TYPE_CHECKING:
+    from jrr._base.randomness import RandomSource
 
 MOST_STEPS = 64
 MOST_WIDTH = 128
@@ -158,7 +160,7 @@ class Window(Coin):
         return [other if other < value else other + self.width]
 
     def toss_all(
-        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+        self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
         """The same for many people."""
         each = WindowWords.of(self.steps, self.width, lies)

@@ -24,6 +24,16 @@ class Planned(Describing):
         return ()
 
     @classmethod
+    def windows(cls, request: Request, between: float) -> "list[Any]":
+        """Those that plans for numbers try besides a number rounded to one of its two ends.
+
+        Args:
+            request: what they must keep.
+            between: the mean of t(1-t), numbers t being in 0..1.
+        """
+        return []
+
+    @classmethod
     def _family(cls, best: "Callable[[Request], Mechanism]", **more: Any) -> Family:
         """One of them, named and coloured as the mechanism unless said otherwise."""
         named = {"key": cls.name.lower(), "label": cls.name, "colour": cls.colour}

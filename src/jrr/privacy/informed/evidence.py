@@ -13,7 +13,7 @@ import numpy as np
 from jrr.privacy.binomial import FAINT, ULP, Floats, Part
 from jrr.privacy.informed.sums import (
     BLOCK,
-    Block,
+    LawRows,
     Reporters,
     Rows,
     fewer_marked,
@@ -193,7 +193,7 @@ def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float
     return Evidence(plus, minus, error, missing)
 
 
-def _blocks(total: int, most: int, least: int, drawn: int) -> list[Block]:
+def _blocks(total: int, most: int, least: int, drawn: int) -> list[LawRows]:
     """How many plus cards the second group has when most, most-1, ... least are left for it."""
     return [
         fewer_marked(total, top, min(BLOCK, top - least + 1), drawn)
@@ -201,7 +201,7 @@ def _blocks(total: int, most: int, least: int, drawn: int) -> list[Block]:
     ]
 
 
-def _given_left(most: int, blocks: list[Block], of_second: Rows) -> Rows:
+def _given_left(most: int, blocks: list[LawRows], of_second: Rows) -> Rows:
     """The second group's laws when most, most-1, ... plus cards are left for it.
 
     A law is 0 outside of its own stretch, so that what is multiplied is a part of everything.

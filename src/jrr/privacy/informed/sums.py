@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     ends: tuple[int, ...]  # and the one after its last
 
 
-class Block(NamedTuple):
+class LawRows(NamedTuple):
     """Neighbouring laws as rows over one range, which start stands at."""
 
     start: int
@@ -122,7 +122,7 @@ def _thinned(weights: Floats, low: int, chance: Fraction) -> tuple[int, Floats]:
     return start + int(loud[0]), mixed[:, loud[0] : loud[-1] + 1]
 
 
-def _fewer_trials(top: int, count: int, chance: Fraction) -> Block:
+def _fewer_trials(top: int, count: int, chance: Fraction) -> LawRows:
     """The laws of binomials of top, top-1, ... trials, so many of them, as rows; where they start.
 
     With one trial less the chance of v is (trials - v) / (trials * (1 - chance)) times as large.
@@ -134,7 +134,7 @@ def _fewer_trials(top: int, count: int, chance: Fraction) -> Block:
         below = law[0] * np.cumprod(lower / ((top - lower + 1) * odds))
     if len(below) and below[-1] < _TINY:  # its neighbours cannot follow from it
         parts = [_binomial(trials, chance) for trials in range(top, top - count, -1)]
-        return Block(*side_by_side(parts))
+        return LawRows(*side_by_side(parts))
     values = start - len(below) + np.arange(len(below) + len(law), dtype=np.float64)
     trials = np.arange(top, top - count + 1, -1, dtype=np.float64)[:, None]
     factors = np.maximum(0.0, trials - values) / (trials * float(1 - chance))
@@ -169,14 +169,14 @@ def hypergeometric(total: int, marked: int, drawn: int) -> Part:
     return outward(mode, fall, rise)
 
 
-def fewer_marked(total: int, marked: int, count: int, drawn: int) -> Block:
+def fewer_marked(total: int, marked: int, count: int, drawn: int) -> LawRows:
     """The laws of `hypergeometric` for marked, marked-1, ... cards, so many of them.
 
     With one marked card less, and others more by one, the chance of v is (marked - v) / marked
     times others / (others - drawn + v) times as large.
     """
     if drawn == total:  # all are drawn
-        return Block(marked - count + 1, np.eye(count)[::-1])
+        return LawRows(marked - count + 1, np.eye(count)[::-1])
     start, law = hypergeometric(total, marked, drawn)
     least = max(0, drawn - (total - (marked - count + 1)))
     lower = np.arange(start, max(least, start - count), -1, dtype=np.float64)
@@ -187,7 +187,7 @@ def fewer_marked(total: int, marked: int, count: int, drawn: int) -> Block:
         below = law[0] * np.cumprod(steps)
     if len(below) and below[-1] < _TINY:  # its neighbours cannot follow from it
         parts = [hypergeometric(total, marked - less, drawn) for less in range(count)]
-        return Block(*side_by_side(parts))
+        return LawRows(*side_by_side(parts))
     values = start - len(below) + np.arange(len(below) + len(law), dtype=np.float64)
     number = np.arange(marked, marked - count + 1, -1, dtype=np.float64)[:, None]
     others = total - number + 1
@@ -195,9 +195,9 @@ def fewer_marked(total: int, marked: int, count: int, drawn: int) -> Block:
     return _following(start - len(below), np.concatenate((below[::-1], law)), factors)
 
 
-def _following(start: int, law: Floats, factors: Floats) -> Block:
+def _following(start: int, law: Floats, factors: Floats) -> LawRows:
     """A law, and others each of which has so many times the chances of the one before."""
     laws = np.empty((len(factors) + 1, len(law)))
     laws[0] = law
     np.multiply(law, np.cumprod(factors, axis=0), out=laws[1:])
-    return Block(start, laws)
+    return LawRows(start, laws)
