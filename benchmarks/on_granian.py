@@ -1,5 +1,6 @@
 """`python -m benchmarks.on_granian serve collector …`: the same application on Granian."""
 
+import asyncio
 from typing import Any
 
 import jrr.servers.run
@@ -23,8 +24,14 @@ def _run_app(app: Any, host: str, port: int, *, ready: Any = print, **_: Any) ->
         backpressure=IN_FLIGHT,
         log_enabled=False,
     )
-    ready(f"http://{host}:{port}")
-    uvloop.run(server.serve())
+
+    async def run() -> None:
+        task = asyncio.create_task(server.serve())
+        await asyncio.sleep(3.0)  # it does not say when it listens
+        ready(f"http://{host}:{port}")
+        await task
+
+    uvloop.run(run())
 
 
 if __name__ == "__main__":

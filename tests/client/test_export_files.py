@@ -341,7 +341,7 @@ def _support(question: SensitiveQuestion, rows: Sequence[Any]) -> Any:
 
 def test_mechanisms_are_those_that_were_asked_for() -> None:
     names = {kind: {q.mechanism.name for q in survey_of(kind).sensitive} for kind in KINDS}
-    assert names["rr"] == {"RR"}
+    assert names["rr"] == {"RR", "Piecewise"}
     assert "DRR" in names["drr"]
     assert names["mrr"] == names["mrr-closed"] == {"MRR"}
     assert names["oue"] == {"OUE"}

@@ -119,7 +119,13 @@ def test_steps_where_they_are_worth_it() -> None:
         assert Survey.from_bytes(survey.to_bytes()) == survey
     planned = jrr.plan_number(1_000, 3.0, 0, 24, announced=True, dealer_epsilon=5.0)
     assert in_steps(3.0).mechanisms["answer"] == planned.mechanism
-    assert in_steps(3.0, mechanism="rr", dealing=Nobody()).mechanisms["answer"].steps == 1
+    for epsilon, word, name in (
+        (0.5, "rr", "RR"),
+        (3.0, "rr", "Piecewise"),
+        (3.0, "olh", "Piecewise"),
+    ):
+        survey = in_steps(epsilon, mechanism=word, dealing=Nobody())
+        assert survey.mechanisms["answer"].name == name
     several = Dealers(("https://one.example", "https://two.example"))
     mechanism = in_steps(3.0, dealing=several).mechanisms["answer"]
     assert mechanism == planned.mechanism.for_dealers(2)

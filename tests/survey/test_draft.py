@@ -10,6 +10,7 @@ import pytest
 from jrr.cli.app import run
 from jrr.dealing.interface import even_deck
 from jrr.errors import ArgumentError
+from jrr.planning.numbers import plan_number
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.plan import PlanOptions, people_for_margins, plan_draft
@@ -178,7 +179,7 @@ def test_a_number_is_asked_for_in_steps_where_that_is_better() -> None:
     document = changed(questions=[DOCUMENT["questions"][4]], epsilon=4.0)
     draft = Draft.from_dict(document)
     steps = plan_draft(draft, 5_000).questions[0].plan
-    rounded = plan_draft(draft, 5_000, options=PlanOptions(mechanism="rr")).questions[0].plan
-    assert (steps.mechanism.name, rounded.mechanism.steps) == ("MRR", 1)
-    assert steps.mechanism.steps > 1
-    assert steps.stderr() < rounded.stderr()
+    alone = plan_draft(draft, 5_000, options=PlanOptions(mechanism="rr")).questions[0].plan
+    rounded = plan_number(5_000, 4.0, 0, 10, mechanism="rr")
+    assert [one.mechanism.name for one in (steps, alone, rounded)] == ["MRR", "Piecewise", "RR"]
+    assert steps.stderr() < alone.stderr() < rounded.stderr()

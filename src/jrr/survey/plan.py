@@ -18,9 +18,9 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.blocks import BlockPlan, plan_block
-from jrr.planning.choice import AUTO
+from jrr.planning.choice import AUTO, cardless_words
 from jrr.planning.defaults import DEALER_ABOVE, LOST
-from jrr.planning.numbers import NumberPlan, plan_number
+from jrr.planning.numbers import MASKED, PIECEWISE, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wave
 from jrr.survey.draft import Draft
@@ -407,10 +407,19 @@ class _SharedPlan:
         known = options.pop("frequency", None)
         if isinstance(known, int | float):
             options["mean"] = question.low + float(known) * (question.high - question.low)
-        word = "mrr" if options["mechanism"] == AUTO else options["mechanism"]
-        given = options | {"mechanism": word}
-        chosen = _planned_number(n, part * self.total, question.low, question.high, **given)
-        if self._can_deal(chosen.mechanism) or options["mechanism"] != AUTO:
+        word = options["mechanism"]
+        if word == AUTO:
+            words: tuple[str, ...] = (MASKED,)
+        else:  # without cards, whatever answers are perturbed by
+            words = ("rr", PIECEWISE) if word in cardless_words() else (word,)
+        plans = [
+            _planned_number(
+                n, part * self.total, question.low, question.high, **options | {"mechanism": one}
+            )
+            for one in words
+        ]
+        chosen = min(plans, key=NumberPlan.stderr)
+        if self._can_deal(chosen.mechanism) or word != AUTO:
             return chosen
         rows = [row for row in chosen.compare() if self._can_deal(row.question.mechanism)]
         return replace(chosen, question=min(rows, key=lambda row: row.stderr).question)
