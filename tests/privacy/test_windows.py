@@ -60,6 +60,7 @@ def gain(law: Array, ratio: float, c: float) -> float:
     return best
 
 
+@pytest.mark.slow_variants("0.8", "3.0")
 @pytest.mark.parametrize(("steps", "width"), SHAPES)
 @pytest.mark.parametrize(("own", "card", "closing"), RATES)
 def test_the_peak_is_the_worst_of_all_weights(
@@ -131,6 +132,7 @@ def closed_law(law: Array, card: float, closing: float, others: int, known: bool
     return worst
 
 
+@pytest.mark.slow_variants("0.8", "3.0")
 @pytest.mark.parametrize(("steps", "width"), SHAPES)
 @pytest.mark.parametrize(("own", "card", "closing"), RATES)
 def test_the_loss_is_met_by_what_is_seen_and_a_larger_rate_is_noticed(
