@@ -233,6 +233,7 @@ def test_plans_keep_what_was_asked_in_every_view() -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.slow_variants("Piecewise]", "window]", "window, 3")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_hold_the_mean_of_respondents(name: str) -> None:
@@ -307,6 +308,7 @@ def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> 
 
 
 @pytest.mark.heavy
+@pytest.mark.slow_variants("Piecewise]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "window", "Piecewise"])
 def test_intervals_hold_the_mean_of_a_population(name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import jrr
 from jrr._base.exact import SCALE
 from jrr.privacy.windows import (
     WindowWords,
@@ -60,6 +61,7 @@ def gain(law: Array, ratio: float, c: float) -> float:
     return best
 
 
+@pytest.mark.slow_variants("0.8", "3.0")
 @pytest.mark.parametrize(("steps", "width"), SHAPES)
 @pytest.mark.parametrize(("own", "card", "closing"), RATES)
 def test_the_peak_is_the_worst_of_all_weights(
@@ -131,6 +133,7 @@ def closed_law(law: Array, card: float, closing: float, others: int, known: bool
     return worst
 
 
+@pytest.mark.slow_variants("0.8", "3.0")
 @pytest.mark.parametrize(("steps", "width"), SHAPES)
 @pytest.mark.parametrize(("own", "card", "closing"), RATES)
 def test_the_loss_is_met_by_what_is_seen_and_a_larger_rate_is_noticed(
@@ -168,6 +171,17 @@ def test_words_add_up_and_losses_are_rounded_up(steps: int, width: int) -> None:
         most = masked_window(steps, width, lies, Fraction(10**4))  # masks that hide nothing
         assert most == window_loss(steps, width, lies)
     assert window_step(steps, width, 1.0, 1.0) == math.inf
+
+
+def test_a_coin_that_never_lies_loses_what_masks_do() -> None:
+    """A window of one number that is always told: steps times c, and bare everything."""
+    assert masked_window(3, 1, 0, Fraction(1, 2)) == pytest.approx(1.5)
+    assert window_loss(3, 1, 0) == math.inf
+    m = jrr.MRR(4, p=1.0, card_rate=0.2, total_rate=0.3, coin=jrr.Window(3, 1))
+    assert m.epsilon("everything") == pytest.approx(1.5)
+    question = jrr.Numbers(0, 3, m)
+    low, high = question.estimate(question.respond([0, 1, 2, 3], [0, 0, 0, 0])).interval()
+    assert low < 1.5 < high
 
 
 def test_yes_or_no_is_a_window_of_one() -> None:

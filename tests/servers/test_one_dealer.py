@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,16 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from jrr.errors import ArgumentError
-from jrr.research.embedded import postgres
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.safety import alone, claim
 from jrr.servers.common.settings import Settings
+from tests.e2e.conftest import NewDatabase
+from tests.e2e.conftest import new_postgres_database as new_postgres_database
+from tests.e2e.conftest import postgres_server as postgres_server
 
 pytestmark = pytest.mark.heavy
-
-
-@pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with postgres(tmp_path_factory.mktemp("dealers"), "dealer") as addresses:
-        yield addresses["dealer"]
 
 
 def settings(database: str, keys: Path) -> Settings:
@@ -58,8 +53,9 @@ def restart(engine: Engine) -> None:
 
 
 def test_a_lost_lock_is_taken_again_before_anything_is_written(
-    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    new_postgres_database: NewDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    database = new_postgres_database()
     engine, other = connect(database), connect(database)
     prepare(engine, "dealer")
     first, second = (settings(database, tmp_path / name) for name in ("first", "second"))

@@ -12,33 +12,23 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from benchmarks import replicas
-from jrr.research.embedded import postgres
 from jrr.servers.collector.intake import IncomingAnswers
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import connect, prepare, scrub
 from jrr.servers.common.problems import Problem
+from tests.e2e.conftest import NewDatabase
+from tests.e2e.conftest import new_postgres_database as new_postgres_database
+from tests.e2e.conftest import postgres_server as postgres_server
 from tests.servers.collecting import JOBS, asking, begin, body, person
 from tests.servers.test_survey_uploads import statements
 
 pytestmark = pytest.mark.heavy
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("replicas")
-
-
-@pytest.fixture(scope="module")
-def databases(folder: Path) -> Iterator[list[str]]:
-    """Empty databases, one for each test."""
-    with postgres(folder, *(f"collector{number}" for number in range(5))) as addresses:
-        yield list(addresses.values())
-
-
 @pytest.fixture
-def engine(databases: list[str]) -> Iterator[Engine]:
-    made = connect(databases.pop())
+def engine(new_postgres_database: NewDatabase) -> Iterator[Engine]:
+    made = connect(new_postgres_database())
     prepare(made, "collector")
     yield made
     made.dispose()
@@ -51,7 +41,9 @@ async def taken(writer: Writer, incoming: list[IncomingAnswers]) -> list[bool | 
     return [one.kind if isinstance(one, Problem) else one for one in outcomes]  # type: ignore[misc]
 
 
-def test_the_same_answers_at_both_at_once(engine: Engine, folder: Path) -> None:
+def test_the_same_answers_at_both_at_once(
+    engine: Engine, postgres_server: tuple[str, Path]
+) -> None:
     """One collector has written and not committed when the same answers reach the other."""
     survey = asking(2, "mrr")
     first, second = body(survey, person(1)), body(survey, person(2))
@@ -85,9 +77,7 @@ def test_the_same_answers_at_both_at_once(engine: Engine, folder: Path) -> None:
     thread.join()
     with engine.begin() as connection:
         assert JOBS.show(connection, survey.hash)["reports"] == 2
-    logged = "".join(
-        one.read_text(errors="replace") for one in folder.rglob("*log*") if one.is_file()
-    )
+    logged = (postgres_server[1] / "log").read_text(errors="replace")
     assert "listening" in logged  # it is PostgreSQL's log
     assert "duplicate key" not in logged
     assert person(1).hex() not in logged

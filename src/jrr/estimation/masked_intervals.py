@@ -15,6 +15,7 @@ import numpy as np
 
 from jrr.estimation.contrasts import Component, Floats
 from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
+from jrr.estimation.own_noise import WindowNoise
 
 _DEVIATIONS = 12  # of binomial numbers, beyond which chances are left out
 
@@ -31,16 +32,15 @@ def invertible(pools: Pools) -> bool:
         and alone.moments.masks is not None
         and not alone.weighted
         and alone.sampling is None
-        # Where a report tells more than yes or no, what is estimated is no count of holders.
-        and bool((alone.moments.gain <= 1).all())
-        and not alone.moments.base
     )
 
 
 def exact_interval(pools: Pools, level: float) -> _Range:
     """Lower and upper ends, one per value, where `invertible`; arguments as for `interval`."""
     alone = pools[0][0]
-    low, high = _exact_ends(alone, (1 - level) / 2)
+    # Of a number in steps nobody is a holder, and the law of the noise is the same for all.
+    in_steps = isinstance(alone.moments.masks, WindowNoise)
+    low, high = (_quantile_ends if in_steps else _exact_ends)(alone, (1 - level) / 2)
     return alone.factor * low, alone.factor * high
 
 
@@ -56,6 +56,17 @@ def _exact_ends(part: Component, error: float) -> _Range:
     sums = [_Sum(part, int(value), error) for value in values]
     low, high = (np.array([one.end(up) for one in sums])[back] for up in (1, -1))
     return low, high
+
+
+def _quantile_ends(part: Component, error: float) -> _Range:
+    """Ends of an estimate that the law of noise moves about, whatever the truth is."""
+    masks = part.moments.masks
+    assert masks is not None  # who calls has looked
+    law = masks.law(part.n, part.decks, part.known or NOTHING_KNOWN)
+    below = np.cumsum(law.chances)
+    above = 1 - below + law.chances
+    highest, lowest = law.numbers[above > error].max(), law.numbers[below > error].min()
+    return part.counts - highest / part.moments.gain, part.counts - lowest / part.moments.gain
 
 
 class _Sum:

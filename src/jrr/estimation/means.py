@@ -112,8 +112,9 @@ class MeanEstimate:
         """
         level = checks.level(level)
         ends = np.array([[end[1] for end in case.interval(level)] for case in self.cases])
-        # Sums of whole steps lie a step apart: half of one more, so that none is left out.
-        more = 0.5 / (self.steps * self.share.weight) if self.steps > 1 else 0.0
+        # Sums of whole numbers lie one apart: half of that more, so that none is left out.
+        gains = [float(part.moments.gain[0]) for part in self.share.strata if part.n]
+        more = 0.5 / (min(gains) * self.share.weight) if self.steps > 1 else 0.0
         low, high = float(ends[:, 0].min()) - more, float(ends[:, 1].max()) + more
         return self._number(low), self._number(high)
 

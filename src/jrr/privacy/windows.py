@@ -55,6 +55,9 @@ def masked_window(steps: int, width: int, lies: int, step: Fraction) -> float:
     Returns:
         ε, rounded up.
     """
+    bare = window_loss(steps, width, lies)
+    if step > _STEEP:
+        return bare
     words = WindowWords.of(steps, width, lies)
     last = steps + width - 1
     exponent = _CONTEXT.divide(Decimal(step.numerator), Decimal(step.denominator))
@@ -71,15 +74,15 @@ def masked_window(steps: int, width: int, lies: int, step: Fraction) -> float:
             return sums[peak - low + 1] - sums[peak - high]
         return sums[peak - low + 1] + sums[high - peak + 1] - weights[0]
 
-    worst = Fraction(1)
+    worst = 1, 1
     for peak in range(last // 2 + 1):  # the other half is its mirror image
         everything = words.other * weight(0, last, peak)
         windows = [weight(x, x + width - 1, peak) for x in range(steps + 1)]
         most = everything + (words.told - words.other) * max(windows)
         least = everything + (words.last - words.other) * min(windows)
-        if most * worst.denominator > least * worst.numerator:
-            worst = Fraction(most, least)
-    return min(log_ratio_up(worst, 1), window_loss(steps, width, lies))
+        if most * worst[1] > least * worst[0]:
+            worst = most, least
+    return min(log_ratio_up(*worst), bare)
 
 
 def window_chances(steps: int, width: int, epsilon: float) -> tuple[float, float]:

@@ -104,8 +104,10 @@ def alone(settings: Settings, engine: Engine) -> Iterator[Connection | None]:
             yield None
             return
         with engine.connect() as connection:  # holds the lock until it is closed
-            if not _claimed(connection):
-                raise _taken("database")
+            try:
+                claim(connection)
+            except BlockingIOError:
+                raise _taken("database") from None
             try:
                 yield connection
             finally:
@@ -117,23 +119,19 @@ def alone(settings: Settings, engine: Engine) -> Iterator[Connection | None]:
 
 
 def claim(connection: Connection) -> None:
-    """Take the lock of a dealer's database on PostgreSQL again, after a connection was lost.
+    """Take the lock of a dealer's database on PostgreSQL, at first or after a connection was lost.
 
     Raises:
         BlockingIOError: Another process has it.
     """
     for _ in range(CLAIMS):
-        if _claimed(connection):
+        query = text("SELECT pg_try_advisory_lock(:number)")
+        is_claimed = connection.execute(query, {"number": _ADVISORY}).scalar_one()
+        connection.commit()
+        if is_claimed:
             return
         time.sleep(PAUSE)  # the server may not have noticed yet that our last connection ended
     raise BlockingIOError(errno.EWOULDBLOCK, "another dealer has taken the database")
-
-
-def _claimed(connection: Connection) -> bool:
-    query = text("SELECT pg_try_advisory_lock(:number)")
-    is_claimed = bool(connection.execute(query, {"number": _ADVISORY}).scalar_one())
-    connection.commit()
-    return is_claimed
 
 
 def _locked(path: Path, what: str) -> int:
