@@ -452,8 +452,8 @@ def test_documents() -> None:
             "coin must be one for k=3 values",
         ),
         (
-            lambda: window(5, jrr.Window(3, 1), total_rate=0.1, alone=0.99),
-            "alone must be small enough",
+            lambda: window(5, jrr.Window(3, 1), total_rate=0.1, alone=0.2),
+            "alone must be above 0.25",
         ),
         (lambda: window(5, jrr.Window(3, 1), total_rate=0.1).reading, "steps must be 1"),
         (lambda: jrr.plan_number(100, 1.0, 0, 10, mean=11), r"mean must be in 0\.\.10"),

@@ -15,7 +15,6 @@ import numpy as np
 
 from jrr.estimation.contrasts import Component, Floats
 from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
-from jrr.estimation.own_noise import WindowNoise
 
 _DEVIATIONS = 12  # of binomial numbers, beyond which chances are left out
 
@@ -39,7 +38,8 @@ def exact_interval(pools: Pools, level: float) -> _Range:
     """Lower and upper ends, one per value, where `invertible`; arguments as for `interval`."""
     alone = pools[0][0]
     # Of a number in steps nobody is a holder, and the law of the noise is the same for all.
-    in_steps = isinstance(alone.moments.masks, WindowNoise)
+    masks = alone.moments.masks
+    in_steps = masks is not None and masks.of_numbers
     low, high = (_quantile_ends if in_steps else _exact_ends)(alone, (1 - level) / 2)
     return alone.factor * low, alone.factor * high
 

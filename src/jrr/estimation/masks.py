@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -61,6 +61,8 @@ class WholeLaw(NamedTuple):
 
 class Masks(ABC):
     """How masks are drawn, and so what is left of them."""
+
+    of_numbers: ClassVar[bool] = False  # whether the own noise of numbers in steps is in it
 
     @property
     @abstractmethod

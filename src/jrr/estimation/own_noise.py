@@ -8,6 +8,7 @@ is largest for those at the two ends, and as large at one as at the other.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -36,6 +37,7 @@ class WindowNoise(Masks):
     aimed: float
     masks: Masks | None = None
     rounded: bool = False
+    of_numbers: ClassVar[bool] = True
 
     def with_rounding(self) -> "WindowNoise":
         """The same where numbers were rounded by chance."""
