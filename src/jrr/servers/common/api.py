@@ -18,12 +18,11 @@ _WORDS = {
     "413": "The body is too large.",
     "422": "The body, or a part of the address, is not acceptable.",
     "425": "The survey has not begun: come back later.",
-    "429": "Too many wrong admin tokens.",
     "503": "More is asked than can be done, or the database cannot be used: come back later.",
 }
 _EVERYBODY = ("400", "404", "405", "413", "422", "503")
 _BODIES = ("409", "410", "425")  # of routes that change something
-_OPERATORS = ("401", "409", "410", "425", "429")
+_OPERATORS = ("401", "409", "410", "425")
 
 
 def describe(app: FastAPI) -> None:
