@@ -108,6 +108,6 @@ def test_the_api_names_who_may_ask_and_every_refusal(role: str, tmp_path: Path) 
             is_admin = path.startswith("/v1/admin/")
             assert ("security" in operation) == is_admin
             assert {"404", "413", "422", "503"} <= set(operation["responses"])
-            assert ({"401", "429"} <= set(operation["responses"])) == is_admin
+            assert ({"401"} <= set(operation["responses"])) == is_admin
     problem = document["components"]["responses"]["409"]["content"]
     assert list(problem) == ["application/problem+json"]
