@@ -298,11 +298,12 @@ class FaultMachine(RuleBasedStateMachine):
         if self.collector_state == NEW:
             return 425
         kept = self.reports.get(person)
-        if kept is not None:
-            return 200 if kept == body else 409
+        if kept == body:
+            return 200
         if self.collector_state == CLOSED:
             return 410
-        return self._refused_now() or 201
+        # Whoever comes too early or too late is not told whether somebody has answered.
+        return self._refused_now() or (201 if kept is None else 409)
 
     def answer(self, person: int, fault: Fault) -> None:
         """A report, or the same again where there is one."""

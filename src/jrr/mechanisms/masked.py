@@ -27,10 +27,17 @@ from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.named import coin_of, coins_for
-from jrr.mechanisms.coins.window import windows_tried
+from jrr.mechanisms.coins.window import Window, windows_tried
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
-from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE, Design, best_design, design_for, own_cap
+from jrr.mechanisms.masked_optimum import (
+    LEAST_CARD_RATE,
+    Design,
+    best_design,
+    design_for,
+    own_cap,
+    worth_of,
+)
 from jrr.mechanisms.masking import Masking
 from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.report_formats import MaskedFormat
@@ -268,8 +275,14 @@ class MRR(Masking):
     @classmethod
     def windows(cls, request: Request, between: float) -> "list[MRR]":
         """The best with every window that plans for numbers compare."""
-        coins = windows_tried(own_cap(request), between)
-        made = [_made(request, coin, None) for coin in coins]
+        cap = own_cap(request)
+
+        def error(coin: Window) -> float:
+            rounding = coin.rounding(cap, between) / request.reporters
+            return worth_of(request, coin, design_for(request, coin, cap)) + rounding
+
+        best = sorted(windows_tried(cap, between), key=error)[:2]
+        made = [_made(request, coin, None) for coin in best]
         return [m for m in made if m is not None and request.allows(m)]
 
     @classmethod

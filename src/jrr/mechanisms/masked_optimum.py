@@ -52,7 +52,7 @@ def best_design(request: Request, coin: Coin) -> Design | None:
     for own in owns:
         design = design_for(request, coin, own)
         if design is not None:
-            found.append((_worth(request, coin, design), design))
+            found.append((worth_of(request, coin, design), design))
         if len(found) == 2 and found[1][0] > found[0][0] * 1.02:
             return found[0][1]
     if not found:
@@ -61,9 +61,9 @@ def best_design(request: Request, coin: Coin) -> Design | None:
     near = sorted(owns)
     at = near.index(best.own)
     low, high = near[max(0, at - 1)], near[min(len(near) - 1, at + 1)]
-    own = _lowest(lambda x: _worth(request, coin, design_for(request, coin, x)), low, high, 1e-3)
+    own = _lowest(lambda x: worth_of(request, coin, design_for(request, coin, x)), low, high, 1e-3)
     better = design_for(request, coin, own)
-    return better if better is not None and _worth(request, coin, better) < worth else best
+    return better if better is not None and worth_of(request, coin, better) < worth else best
 
 
 def design_for(request: Request, coin: Coin, own: float) -> Design | None:
@@ -78,7 +78,7 @@ def design_for(request: Request, coin: Coin, own: float) -> Design | None:
         return None
 
     def worth(share: float) -> float:
-        return _worth(request, coin, Design(own, share * step, (1 - share) * step))
+        return worth_of(request, coin, Design(own, share * step, (1 - share) * step))
 
     grid = np.unique(np.clip(_SHARES_TRIED, least, 0.97))
     worths = [worth(float(share)) for share in grid]
@@ -105,12 +105,12 @@ def _announced_design(request: Request, coin: Coin, own: float, step: float) -> 
     def design(share: float) -> Design:
         return Design(own, share * step, (1 - share) * step)
 
-    allowed = _DEARER * _worth(request, coin, design(low))
-    if _worth(request, coin, design(high)) <= allowed:
+    allowed = _DEARER * worth_of(request, coin, design(low))
+    if worth_of(request, coin, design(high)) <= allowed:
         return design(high)
     for _ in range(13):
         middle = (low + high) / 2
-        if _worth(request, coin, design(middle)) <= allowed:
+        if worth_of(request, coin, design(middle)) <= allowed:
             low = middle
         else:
             high = middle
@@ -134,7 +134,8 @@ def _lowest(f: Callable[[float], float], low: float, high: float, close: float) 
     return left if at_left <= at_right else right
 
 
-def _worth(request: Request, coin: Coin, design: Design | None) -> float:
+def worth_of(request: Request, coin: Coin, design: Design | None) -> float:
+    """The variance of a design, by which searches compare; infinite for none."""
     if design is None:
         return math.inf
     masks: Masks

@@ -115,7 +115,8 @@ class Request:
     def variance_of(self, moments: Moments) -> float:
         """The criterion for these moments."""
         # Averaged over the values: with an uneven deck they differ a little.
-        return self.criterion(*(float(np.mean(p)) for p in moments.quadratic(self.reporters, 1)))
+        parts = map(np.asarray, moments.quadratic(self.reporters, 1))
+        return self.criterion(*(p.item() if p.size == 1 else float(p.mean()) for p in parts))
 
     def criterion(self, constant: float, linear: float, square: float) -> float:
         """The criterion for a variance that is such a quadratic in the count of a value."""

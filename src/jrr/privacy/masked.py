@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
@@ -133,7 +134,7 @@ def masked_subset(k: int, size: int, truth: Fraction, step: Fraction) -> float:
     Returns:
         ε, rounded up.
     """
-    rough = _subset_ratios(k, size, float(truth), float(step), np.arange(k - 1))
+    rough = _subset_ratios(k, size, float(truth), float(step), tuple(range(k - 1)))
     weight = _exp_up(step)
     close = np.flatnonzero(rough > rough.max() - 1e-7).tolist()
     return max(_subset_loss(k, size, truth, weight, raised) for raised in close)
@@ -147,7 +148,7 @@ def subset_step(k: int, size: int, epsilon: float, own: float) -> float:
     if own <= epsilon:
         return math.inf
     truth = 1 / (1 + (k - size) / size * math.exp(-own))
-    some = np.unique(np.linspace(0, k - 2, 65).astype(int))  # a search; what is stated tries all
+    some = tuple(sorted(set(np.linspace(0, k - 2, 65).astype(int).tolist())))  # of many values
 
     def loss(step: float) -> float:
         return float(_subset_ratios(k, size, truth, step, some).max())
@@ -155,26 +156,21 @@ def subset_step(k: int, size: int, epsilon: float, own: float) -> float:
     return _rising_at(loss, epsilon)
 
 
-def _subset_ratios(
-    k: int, size: int, truth: float, step: float, raised: NDArray[np.int64]
-) -> Floats:
+def _subset_ratios(k: int, size: int, truth: float, step: float, raised: tuple[int, ...]) -> Floats:
     """Logarithm of the ratio for numbers of other values whose weight is e^c, in floats."""
-    raised = raised[:, None]
-    among = np.arange(size + 1)[None, :]  # of the others in the set, those whose weight is e^c
-
-    def log_comb(n: Any, m: Any) -> Any:
-        inside = (m >= 0) & (m <= n)
-        m = np.where(inside, m, 0)
-        value = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
-        return np.where(inside, value, -np.inf)
-
-    def others(chosen: int) -> Any:
-        """Logarithm of the weight of all sets of so many others."""
-        terms = log_comb(raised, among) + log_comb(k - 2 - raised, chosen - among)
-        return logsumexp(terms + step * (2 * among - chosen), axis=1)
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both, one, none = (others(size - left) for left in (2, 1, 0))
+    logs = []
+    for chosen, (ways, exponents) in zip(
+        (size - 2, size - 1, size), _ways_to_choose(k, size, raised), strict=True
+    ):
+        if chosen < 0:
+            logs.append(np.full(len(raised), -np.inf))
+            continue
+        terms = ways + step * exponents
+        most = terms.max(axis=1)
+        most[most == -np.inf] = 0.0
+        with np.errstate(divide="ignore"):  # where nothing can be chosen
+            logs.append(most + np.log(np.exp(terms - most[:, None]).sum(axis=1)))
+    both, one, none = logs
     with_truth = math.log(truth) - math.log(math.comb(k - 1, size - 1))
     without = math.log1p(-truth) - math.log(math.comb(k - 1, size))
 
@@ -185,6 +181,32 @@ def _subset_ratios(
 
     ratios: Floats = seen(step) - seen(-step)
     return ratios
+
+
+@lru_cache(maxsize=64)
+def _ways_to_choose(
+    k: int, size: int, raised: tuple[int, ...]
+) -> list[tuple[Floats, NDArray[np.int64]]]:
+    """Sets of size - 2, size - 1 and size of the others, by how many of them are raised.
+
+    A row for each number of raised values, a column for each number of them in the set: the
+    logarithm of how many sets, and the exponent of e^c in their weight.
+    """
+    rows, among = np.array(raised)[:, None], np.arange(size + 1)[None, :]
+
+    def log_comb(n: Any, m: Any) -> Any:
+        inside = (m >= 0) & (m <= n)
+        m = np.where(inside, m, 0)
+        value = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+        return np.where(inside, value, -np.inf)
+
+    return [
+        (
+            log_comb(rows, among) + log_comb(k - 2 - rows, chosen - among),
+            2 * among - chosen,
+        )
+        for chosen in (size - 2, size - 1, size)
+    ]
 
 
 def _subset_loss(k: int, size: int, truth: Fraction, weight: Decimal, raised: int) -> float:

@@ -135,6 +135,11 @@ class Window(Coin):
         )
         return made if made.cardless is not None else replace(made, cardless=made)
 
+    def rounding(self, own: float, between: float) -> float:
+        """The variance per person that rounding to steps adds, for a coin of this loss."""
+        p, q = self.ideal_chances(own)
+        return WindowNoise(self.steps, self.width, (p - q) * self.width).more(between)
+
     # -- its losses ------------------------------------------------------------------------
 
     def loss(self, lies: Strength) -> float:
