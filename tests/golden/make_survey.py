@@ -133,6 +133,9 @@ PEOPLE: list[dict[str, Any]] = [
 ]
 
 
+SHARING = [one for one in QUESTIONS if one["name"] not in ("mood", "pills")]  # few combinations
+
+
 def survey_of(dealers: tuple[str, ...], split: str = "even", **more: Any) -> Survey:
     """A survey whose nonces stay."""
     asked = Draft.from_dict(
@@ -142,7 +145,7 @@ def survey_of(dealers: tuple[str, ...], split: str = "even", **more: Any) -> Sur
             "epsilon": 6.0,
             "waves": 2,
             "split": split,
-            "questions": QUESTIONS,
+            "questions": QUESTIONS if split == "even" else SHARING,
         }
         | ({} if dealers == ONE else ASKER)
     )
@@ -240,6 +243,12 @@ class Recorded(Words):
         return fresh
 
 
+def answers_to(survey: Survey, person: dict[str, Any]) -> dict[str, Any]:
+    """What somebody answers of what is asked."""
+    names = {question.name for question in survey.questions}
+    return {name: answer for name, answer in person.items() if name in names}
+
+
 def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
     """A survey and what becomes of it."""
     secret = invitation_secret(INVITATION)
@@ -252,7 +261,8 @@ def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
         "costs": survey.costs.to_dict(),
         "pseudonyms": names | {COLLECTOR: pseudonym(secret, salt, COLLECTOR).hex()},
         "uploads": [
-            upload_of(survey, person, seed, silent) for seed, person in enumerate(PEOPLE, 1)
+            upload_of(survey, answers_to(survey, person), seed, silent)
+            for seed, person in enumerate(PEOPLE, 1)
         ],
     }
 

@@ -18,7 +18,7 @@ from jrr.mechanisms.shifts import truth_of
 from jrr.protocol.documents import canonical_json
 from jrr.survey.consent import consent_text
 from jrr.survey.limits import Limits, check_limits
-from jrr.survey.plan import plan_draft
+from jrr.survey.plan import PlanOptions, plan_draft
 from jrr.survey.spending import expenses_of
 from jrr.survey.survey import Survey
 from jrr.survey.survey_document import Together
@@ -161,3 +161,24 @@ def test_a_later_wave_keeps_the_promise() -> None:
     assert second.together
     second.check_after(first)
     assert isinstance(second.together[0], Together)
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "rr", "jrr", "drr", "mrr"])
+@pytest.mark.parametrize("split", ["even", "together"])
+def test_no_plan_spends_more_than_was_asked_for(mechanism: str, split: str) -> None:
+    draft = shared.asked(*QUESTIONS[:2], NUMBER, split=split, epsilon=2.0, languages=["en"])
+    planned = plan_draft(draft, 300, options=PlanOptions(mechanism=mechanism))
+    assert planned.guarantee("cards") <= 2.0 + 1e-9
+    assert planned.guarantee("dealer") <= 4.0 + 1e-9
+
+
+def test_one_coin_only_where_it_is_more_exact() -> None:
+    """Of twelve questions at ε = 1 a coin for all would hardly ever keep the answers."""
+    asked = [{"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(14)]
+    for number in (12, 14):
+        plans = {
+            split: plan_draft(shared.asked(*asked[:number], split=split, languages=["en"]), 2_000)
+            for split in ("even", "together")
+        }
+        assert not plans["together"].together
+        assert plans["together"].questions[0].margin == plans["even"].questions[0].margin

@@ -46,6 +46,7 @@ const TOGETHER = {
     return up(Math.log((gain + rest) / (gain * times(falls) + rest)));
   },
   chances: ({ k }, sizes, truth) => ({ p: truth, q: (1 - truth) / (k - 1) }),
+  holds: ({ k, p, alone }) => p > 1 / k && alone > 1 / k,
 };
 
 /** A mark for every value. */
@@ -57,6 +58,7 @@ const BITS = {
   bare: (mechanism, sizes, lie) => ofOne(2, lie),
   behind: (mechanism, sizes, lie, step) => TOGETHER.behind({ k: 2 }, [2], lie, step),
   chances: (mechanism, sizes, truth) => ({ p: 0.5, q: 1 - truth }),
+  holds: ({ p, alone }) => p > 0.5 && alone > 0.5,
 };
 
 // Logarithms of n choose m, and of sums of what logarithms are of.
@@ -116,6 +118,7 @@ const SUBSET = {
     return up(most * (1 + 2 ** -30));
   },
   chances: ({ k }, [size], truth) => ({ p: truth, q: (size - truth) / (k - 1) }),
+  holds: ({ k, p, alone }, [size]) => p > size / k && alone > size / k,
 };
 
 /** A number, told by a window of numbers. */
@@ -199,8 +202,8 @@ export function lieOf(mechanism, p) {
   return coin.lie({ k: mechanism.k, p }, numbers);
 }
 
-/** Whether the strengths of a mechanism are such that its losses are computed here. */
-export const holdsFor = (mechanism) => coinOf(mechanism)[0].holds === undefined || call("holds", mechanism);
+/** Whether the coin tells more than guessing, with a card and without, as losses are computed for. */
+export const holdsFor = (mechanism) => call("holds", mechanism);
 
 /** The largest number that the coin says. */
 export const largestSaid = (mechanism) => (coinOf(mechanism)[0].largest === undefined ? 1 : call("largest", mechanism));

@@ -32,6 +32,17 @@ for (const { mechanism, losses: stated } of coins) {
   });
 }
 
+test("coins that tell the truth less often than by guessing", () => {
+  for (const { mechanism } of coins) {
+    for (const strength of [{ p: 1e-4 }, { alone: 1e-4 }]) {
+      assert.throws(() => checkMechanism({ ...mechanism, ...strength }), { kind: "mechanism" });
+    }
+  }
+  for (const { mechanism } of masked) {
+    assert.throws(() => checkMechanism({ ...mechanism, p: 1e-4 }), { kind: "mechanism" });
+  }
+});
+
 test("coins that there are not", () => {
   const { mechanism } = coins[0];
   for (const coin of [["subset", 0], ["subset", 3], ["subset"], ["block", 3], ["block", 2, 2], ["x"], "subset", {}, null]) {

@@ -94,6 +94,12 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
         "questions": [question.to_document() for question in survey.questions],
         "columns": columns,
     }
+    if survey.together:
+        document["together"] = [list(one.questions) for one in survey.together]
+        document["note"] = (
+            "Answers to questions named in `together` were changed by one coin: estimates of each "
+            "are right, tables of two of them from single rows are not."
+        )
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 

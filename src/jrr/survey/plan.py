@@ -13,6 +13,7 @@ import numpy as np
 
 from jrr._base import checks
 from jrr.dealing.interface import Dealing
+from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
@@ -280,16 +281,13 @@ def plan_draft(
     total = draft.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
     asked = _SharedPlan(n, total, cap, wish)
-    shares = _shares(draft, asked)
-    items = asked.items(draft.sensitive, shares) if draft.split == TOGETHER else {}
-    questions = tuple(
-        QuestionPlan(
-            question=question,
-            epsilon=share * total,
-            plan=items.get(question.name) or asked.plan(question, share, wish.mechanism),
-        )
-        for question, share in zip(draft.sensitive, shares, strict=True)
-    )
+    questions = asked.questions(draft.sensitive, _shares(draft, asked), {})
+    if draft.split == TOGETHER:
+        shares = _shares_together(draft.sensitive)
+        items = asked.items(draft.sensitive, shares)
+        if items:
+            together = asked.questions(draft.sensitive, shares, items)
+            questions = min(questions, together, key=_worst_margin)
     return DraftPlan(
         draft=draft, people=people, response=response, epsilon=total, questions=questions
     )
@@ -360,8 +358,21 @@ class _SharedPlan:
             return chosen
         return self._best_that_can_be_dealt(n, part * self.total, question.values, options)
 
+    def questions(
+        self, asked: Sequence[Question], shares: Sequence[float], items: Mapping[str, ItemPlan]
+    ) -> tuple[QuestionPlan, ...]:
+        """Every question with its share; `items` are those that share a coin."""
+        return tuple(
+            QuestionPlan(
+                question=one,
+                epsilon=share * self.total,
+                plan=items.get(one.name) or self.plan(one, share, self.wish.mechanism),
+            )
+            for one, share in zip(asked, shares, strict=True)
+        )
+
     def items(self, questions: Sequence[Question], shares: Sequence[float]) -> dict[str, ItemPlan]:
-        """The questions that share a coin; none where there are not two answers to share it.
+        """The questions that share a coin; none where it cannot be.
 
         Everything but numbers can; what each of them has of the budget is the share of all.
         """
@@ -370,16 +381,19 @@ class _SharedPlan:
         if len(sizes) < 2 or self.wish.mechanism not in (AUTO, "mrr"):
             return {}
         share = next(part for one, part in zip(questions, shares, strict=True) if one in sharing)
-        block = plan_block(
-            self._deck(),
-            share * self.total,
-            sizes,
-            ask="all",
-            margins=[one.margin for one in sharing for _ in range(one.perturbed)],
-            dealer_epsilon=share * self.cap,
-            announced=self.wish.announced,
-            lost=self.wish.lost,
-        )
+        try:
+            block = plan_block(
+                self._deck(),
+                share * self.total,
+                sizes,
+                ask="all",
+                margins=[one.margin for one in sharing for _ in range(one.perturbed)],
+                dealer_epsilon=share * self.cap,
+                announced=self.wish.announced,
+                lost=self.wish.lost,
+            )
+        except ArgumentError:  # too many combinations, or no room for cards below the cap
+            return {}
         firsts = np.cumsum([0, *(one.perturbed for one in sharing)]).tolist()
         return {
             one.name: ItemPlan(block, first) for one, first in zip(sharing, firsts, strict=False)
@@ -430,13 +444,20 @@ def _shares(draft: Draft, asked: _SharedPlan) -> list[float]:
     questions = draft.sensitive
     if draft.split == "margin" and len(questions) > 1:
         return _shares_by_margin(questions, asked)
-    if draft.split == TOGETHER:
-        # All questions that share a coin have one share, each number another.
-        numbers = sum(question.kind == "number" for question in questions)
-        parts = numbers + (numbers < len(questions))
-        return [1 / parts] * len(questions)
     weights = [question.weight if draft.split == "weight" else 1.0 for question in questions]
     return [weight / sum(weights) for weight in weights]
+
+
+def _shares_together(questions: Sequence[Question]) -> list[float]:
+    """All questions that share a coin have one share, each number another."""
+    numbers = sum(question.kind == "number" for question in questions)
+    parts = numbers + (numbers < len(questions))
+    return [1 / parts] * len(questions)
+
+
+def _worst_margin(questions: Sequence[QuestionPlan]) -> float:
+    """The largest quotient of a margin and the one that is wanted."""
+    return max(one.margin / one.question.margin for one in questions)
 
 
 def _shares_by_margin(questions: tuple[Question, ...], asked: _SharedPlan) -> list[float]:

@@ -130,7 +130,15 @@ def joint_answers(survey: "Survey", answers: Sequence["SensitiveQuestion"]) -> l
 def _check_coin(one: "SensitiveQuestion", first: "SensitiveQuestion", stated: "Together") -> None:
     """Refuse a question whose mechanism is not what the coin of all of them makes of it."""
     for name in ("keep", "alone"):
-        checks.real(f"{name} of together", getattr(stated, name), "in (0, 1)", 0.0, 1.0)
+        checks.real(
+            f"{name} of together",
+            getattr(stated, name),
+            "in (0, 1)",
+            0.0,
+            1.0,
+            open_low=True,
+            open_high=True,
+        )
     mechanism, k = one.mechanism, one.mechanism.k
     expected = first.mechanism.to_dict() | {
         "mechanism": "MRR",
