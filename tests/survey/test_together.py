@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,8 @@ def test_margins_beside_an_even_split() -> None:
         assert planned.guarantees["everything"] <= 2.0 + 1e-9
         margins[split] = planned.questions[0].margin
     assert margins["together"] < 0.66 * margins["even"]
+    shown = f"±{100 * margins['together']:.1f} points instead of ±{100 * margins['even']:.1f} for"
+    assert shown in (Path(__file__).parents[2] / "docs" / "surveys.md").read_text("utf-8")
 
 
 def changed(made: Survey, **fields: Any) -> Survey:

@@ -421,41 +421,17 @@ class MRR(Masking):
     def _supported(self) -> int:
         return sum(self.coin.items)
 
-    def estimate(
-        self,
-        reports: ArrayLike | Tally | WeightedTally,
-        decks: int | None = None,
-        *,
-        carded: ArrayLike | bool | None = None,
-        announced: ArrayLike | None = None,
-        undealt: tuple[ArrayLike, int] | None = None,
-        **population: Any,
+    def _estimated(
+        self, tally: Tally | WeightedTally, decks: int | None, **population: Any
     ) -> Estimate:
-        """Unbiased counts with error bars, as of any mechanism; of a block in `items`.
-
-        Args:
-            reports: reports, or a tally of them.
-            decks: how many decks the contributors with a card were dealt from.
-            carded: whose reports were made with a card; a tally knows it.
-            announced: what the dealer announced, as for `settle`.
-            undealt: of a closed deck, as for `settle`.
-            population: `population` and `population_size`.
-
-        Returns:
-            The estimate; of a block one whose `items` are the estimates of its items.
-        """
-        if isinstance(self.coin, Block):
-            tally = self._tally_of(reports, carded)
-            if not isinstance(tally, Tally):
-                raise ArgumentError("weights must be None for a block: estimate item by item")
-            if announced is not None or undealt is not None:
-                tally = self.settle(tally, announced=announced, undealt=undealt)
-            return BlockEstimate(
-                self.item(number).estimate(one, decks, **population)
-                for number, one in enumerate(self._items_of(tally))
-            )
-        return super().estimate(
-            reports, decks, carded=carded, announced=announced, undealt=undealt, **population
+        """As of any mechanism; of a block one whose `items` are the estimates of its items."""
+        if not isinstance(self.coin, Block):
+            return super()._estimated(tally, decks, **population)
+        if not isinstance(tally, Tally):
+            raise ArgumentError("weights must be None for a block: estimate item by item")
+        return BlockEstimate(
+            self.item(number).estimate(one, decks, **population)
+            for number, one in enumerate(self._items_of(tally))
         )
 
     def _items_of(self, tally: Tally) -> list[Tally]:

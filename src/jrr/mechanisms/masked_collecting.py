@@ -171,6 +171,12 @@ class MaskedCollecting(Mechanism):
                 "weights must be None where sums are announced: the dealer's sum is of unweighted "
                 "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
             )
+        return self._estimated(tally, decks, **population)
+
+    def _estimated(
+        self, tally: Tally | WeightedTally, decks: int | None, **population: Any
+    ) -> Estimate:
+        """The estimate of a tally whose masks are off."""
         return super().estimate(tally, decks, **population)
 
     # -- what one report says -----------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr._base.exact import private_side
+from jrr.estimation.contrasts import Sampling
 from jrr.mechanisms.coins.block import MOST_COMBINATIONS, Block
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
@@ -100,20 +101,9 @@ class BlockPlan:
             frequency=known,
             lost=self.request.lost,
         )
-        variance = request.expected_variance(self.item(number))
-        return math.sqrt(variance + self._sampling(request))
-
-    def _sampling(self, request: Request) -> float:
-        """Variance from asking only some of the people, drawn without regard to their answers."""
-        known = request.frequency
-        if known is None:
-            spread = 1 / 6 if request.k == 2 else 1 / request.k * (1 - 1 / request.k)
-        elif isinstance(known, tuple):
-            nearest = min(max(0.5, known[0]), known[1])
-            spread = nearest * (1 - nearest)
-        else:
-            spread = known * (1 - known)
-        return spread * (1 - self.asked / len(self.sizes)) / request.reporters
+        # Who is asked an item is a sample of those who answered, drawn whatever their answers are.
+        drawn = request.sampling_variance(Sampling(fraction=self.asked / len(self.sizes)))
+        return math.sqrt(request.expected_variance(self.item(number)) + drawn)
 
 
 def plan_block(
