@@ -17,6 +17,7 @@ from jrr.console.sessions import Sessions
 from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
 from jrr.dealing.kinds import Nobody
 from jrr.protocol.states import CLOSED, OPEN, State
+from jrr.servers.common.tokens import AdminToken
 from tests.console import Servers, Visitor, answer_work
 
 
@@ -156,7 +157,8 @@ def test_what_a_dealer_told_one_operator_no_other_page_hears(
     sessions = Sessions(lambda _: True)
     console: Any = SimpleNamespace(sessions=sessions)
     live = Live(console, Told(console))
-    (alice_name, alice), (bob_name, bob) = sessions.begin("a", "alice"), sessions.begin("b", "bob")
+    people = (AdminToken(digest=name, name=name) for name in ("alice", "bob"))
+    (alice_name, alice), (bob_name, bob) = map(sessions.begin, people)
 
     async def act() -> list[str]:
         hers: Any = live.listen(survey, alice, alice_name)

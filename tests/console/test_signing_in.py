@@ -5,6 +5,7 @@ import pytest
 from jrr.console.sessions import IDLE, LONGEST, MOST, Sessions
 from jrr.dealing.kinds import Nobody
 from jrr.research.processes import running
+from jrr.servers.common.tokens import AdminToken
 from tests.console import CSRF, WORK, Servers, Visitor
 
 PAGES = ("/", "/plan", f"/surveys/{'0' * 64}", f"/surveys/{'0' * 64}/results", "/drafts/new")
@@ -96,8 +97,8 @@ def test_forms_of_other_pages_are_refused(servers: Servers, visitor: Visitor) ->
 
 def test_a_changed_token_ends_sessions(tmp_path_factory: pytest.TempPathFactory) -> None:
     good = {"a": True}
-    sessions = Sessions(lambda digest: good[digest])
-    name, session = sessions.begin("a", "alice")
+    sessions = Sessions(lambda holder: good[holder.digest])
+    name, session = sessions.begin(AdminToken(digest="a", name="alice"))
     assert sessions.find(name) is session
     good["a"] = False
     assert sessions.find(name) is None
@@ -106,20 +107,20 @@ def test_a_changed_token_ends_sessions(tmp_path_factory: pytest.TempPathFactory)
 def test_sessions_end_by_silence_and_by_age() -> None:
     now = [0.0]
     sessions = Sessions(lambda _: True, lambda: now[0])
-    name, session = sessions.begin("a", "")
+    name, session = sessions.begin(AdminToken(digest="a"))
     now[0] = IDLE
     assert sessions.find(name) is session
     assert sessions.find(name, is_act=False) is session
     now[0] += IDLE + 1
     assert sessions.find(name) is None
-    name, session = sessions.begin("a", "")
+    name, session = sessions.begin(AdminToken(digest="a"))
     begun = now[0]
     while now[0] < begun + LONGEST:
         assert sessions.find(name) is session
         now[0] += IDLE / 2
     now[0] += 1
     assert sessions.find(name) is None
-    names = [sessions.begin("a", "")[0] for _ in range(MOST + 1)]
+    names = [sessions.begin(AdminToken(digest="a"))[0] for _ in range(MOST + 1)]
     assert sum(sessions.find(one) is not None for one in names) == MOST
 
 

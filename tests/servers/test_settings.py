@@ -109,7 +109,10 @@ def test_environments_that_are_refused(environment: dict[str, str], words: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour = 1", "origins, port, public_address, tls_certificate, tls_key, got colour"),
+        (
+            "colour = 1",
+            "origins, port, public_address, tls_certificate, tls_key, user_header, got colour",
+        ),
         ("[server]\nport = 1", "got server"),
         ("port = '1'", "port must be a number"),
         ("port = true", "port must be"),

@@ -141,5 +141,5 @@ def _operator(request: PageRequest, survey: Survey) -> Operator:
     """The operator of this server alone, by the address that the document has for it."""
     address = _own_address(request, survey)
     number = survey.dealing.addresses.index(address)
-    sender = request.console.sender.on_behalf_of(request.session.operator)
+    sender = request.console.sender.on_behalf_of(request.session.holder)
     return Operator(survey, {number: Admin(address, "", sender=sender)})

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from jrr.protocol.steps import Reply
-from jrr.servers.common.audit import ON_BEHALF
+from jrr.servers.common.audit import ON_BEHALF, RIGHT
+from jrr.servers.common.tokens import AdminToken
 
 PATIENCE = 600.0  # seconds, as for operators' programs
 
@@ -26,10 +27,14 @@ class InsideSender:
         ]
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def on_behalf_of(self, operator: str) -> "InsideSender":
-        """The same for requests of one operator, whose name the audit log has."""
+    def on_behalf_of(self, holder: AdminToken) -> "InsideSender":
+        """The same for requests of one operator: the audit log has the name, routes the right."""
         named = copy.copy(self)
-        named._headers = [*self._headers, (ON_BEHALF.encode(), operator.encode())]
+        said = {ON_BEHALF: holder.shown_name, RIGHT: holder.right}
+        named._headers = [
+            *self._headers,
+            *((name.encode(), value.encode()) for name, value in said.items()),
+        ]
         return named
 
     def note_loop(self) -> None:

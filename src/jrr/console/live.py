@@ -144,7 +144,7 @@ def routes(console: Console) -> list[Route]:
 
     async def events(request: Request) -> Response:
         name = request.cookies.get(cookie_name(request))
-        session = console.sessions.find(name, is_act=False)
+        session = console.session_of(request, is_act=False)
         if session is None or name is None:
             return Response(status_code=204)  # a browser then stops asking
         try:

@@ -23,7 +23,7 @@ from jrr.console.survey_texts import first_text, groupings, path_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.tokens import TokenGuard
+from jrr.servers.common.tokens import AdminToken, Right, TokenGuard, read_users
 
 log = logging.getLogger("jrr.servers")
 START = "/console"
@@ -93,9 +93,21 @@ class Console:
             settings=settings,
             engine=engine,
             sender=InsideSender(app, guard.make_own()),
-            sessions=Sessions(lambda digest: guard.holder(digest) is not None),
+            sessions=Sessions(lambda one: not one.digest or guard.holder(one.digest) is not None),
             guard=guard,
         )
+
+    def user_of(self, http: Request) -> AdminToken | None:
+        """Whom a proxy has signed in, where the settings say that one does."""
+        name = self.settings.user_header and http.headers.get(self.settings.user_header)
+        return read_users(self.settings.console_users).get(name) if name else None
+
+    def session_of(self, http: Request, *, is_act: bool = True) -> Session | None:
+        """The session of a browser; one that a proxy began holds as long as the proxy says so."""
+        session = self.sessions.find(http.cookies.get(cookie_name(http)), is_act=is_act)
+        if session is None or session.holder.digest or session.holder == self.user_of(http):
+            return session
+        return None
 
     def seal(self, text: str) -> str:
         """A code that only this process can make."""
@@ -130,6 +142,7 @@ class PageRequest:
             csrf=self.session.csrf,
             notes=notes,
             operator=self.session.operator,
+            only=self.session.holder.right,
             role=self.console.settings.role,
             **values,
         )
@@ -216,11 +229,13 @@ def _endpoint(console: Console, handler: Handler) -> Callable[[Request], Awaitab
     """Ask for a session, and that forms are from a page of it."""
 
     async def endpoint(http: Request) -> Response:
-        session = console.sessions.find(http.cookies.get(cookie_name(http)))
+        session = console.session_of(http)
         if session is None:
             return RedirectResponse(f"{START}/sign-in", 303)
         form = Form([])
         if http.method == "POST":
+            if session.holder.right is Right.LOOK:
+                return refusal("You may only look here", 403)
             form = await read_form(http)
             if not (same_origin(http) and session.accepts(form.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from jrr.servers.common.tokens import AdminToken
+
 IDLE = 60 * 60.0  # seconds of silence after which a session ends
 LONGEST = 12 * 60 * 60.0  # seconds after which it ends in any case
 MOST = 100  # sessions at a time
@@ -21,13 +23,17 @@ MOST_NOTES = 5
 class Session:
     """One operator's browser."""
 
-    token_digest: str  # of the admin token: where that is taken away, the session ends
-    operator: str  # the token's name
+    holder: AdminToken  # where the token is taken away, the session ends
     begun: float
     seen: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     dealer_tokens: dict[str, str] = field(default_factory=dict)  # address -> token, typed in
     notes: list[tuple[str, str]] = field(default_factory=list)  # kind and words, shown once
+
+    @property
+    def operator(self) -> str:
+        """Who it is."""
+        return self.holder.shown_name
 
     def note(self, words: str, kind: str = "done") -> None:
         """Something to say on the next page."""
@@ -47,16 +53,16 @@ class Sessions:
     """All of them, by the hash of what the cookie says."""
 
     def __init__(
-        self, is_good: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
+        self, is_good: Callable[[AdminToken], bool], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._is_good = is_good  # asked of the hash of an admin token
+        self._is_good = is_good
         self._clock = clock
         self._sessions: dict[str, Session] = {}
 
-    def begin(self, token_digest: str, operator: str) -> tuple[str, Session]:
+    def begin(self, holder: AdminToken) -> tuple[str, Session]:
         """A new session and the name of it for the cookie; never one that a browser brought."""
         now = self._clock()
-        session = Session(token_digest=token_digest, operator=operator, begun=now, seen=now)
+        session = Session(holder=holder, begun=now, seen=now)
         self._forget_old(now)
         while len(self._sessions) >= MOST:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].seen)]
@@ -90,7 +96,7 @@ class Sessions:
 
     def _is_over(self, session: Session, now: float) -> bool:
         silent, old = now - session.seen > IDLE, now - session.begun > LONGEST
-        return silent or old or not self._is_good(session.token_digest)
+        return silent or old or not self._is_good(session.holder)
 
     def _forget_old(self, now: float) -> None:
         self._sessions = {

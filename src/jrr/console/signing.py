@@ -1,4 +1,4 @@
-"""Signing in with the admin token, and out."""
+"""Signing in, with the admin token or by a proxy that has asked already, and out."""
 
 import secrets
 
@@ -15,7 +15,7 @@ from jrr.console.pages import (
     render,
     same_origin,
 )
-from jrr.servers.common.tokens import token_digest
+from jrr.servers.common.tokens import AdminToken, token_digest
 
 FORM_COOKIE = "jrr-console-form"  # ties the form for signing in to the browser that asked for it
 
@@ -24,9 +24,10 @@ def signing_routes(console: Console) -> list[Route]:
     """Their addresses."""
 
     async def form(request: Request) -> Response:
-        if console.sessions.find(request.cookies.get(cookie_name(request))) is not None:
+        if console.session_of(request) is not None:
             return RedirectResponse(f"{START}/", 303)
-        return _form(console, request)
+        user = console.user_of(request)
+        return _form(console, request) if user is None else await _begin(console, request, user)
 
     async def sign_in(request: Request) -> Response:
         fields = await read_form(request)
@@ -39,25 +40,11 @@ def signing_routes(console: Console) -> list[Route]:
         if holder is None:
             console.guard.note_wrong()
             return _form(console, request, "This is not the admin token of this server.", 403)
-        console.sessions.end(request.cookies.get(cookie_name(request)))
-        name, _ = console.sessions.begin(holder.digest, holder.shown_name)
-        await console.app.state.audit.note(holder.shown_name, "sign-in")
-        reply = RedirectResponse(f"{START}/", 303)
-        is_https = request.url.scheme == "https"
-        reply.set_cookie(
-            cookie_name(request),
-            name,
-            httponly=True,
-            samesite="strict",
-            secure=is_https,
-            path="/" if is_https else START,
-        )
-        reply.delete_cookie(FORM_COOKIE, path=START)
-        return reply
+        return await _begin(console, request, holder)
 
     async def sign_out(request: Request) -> Response:
         name = request.cookies.get(cookie_name(request))
-        session = console.sessions.find(name)
+        session = console.session_of(request)
         fields = await read_form(request)
         if session is not None:
             if not (same_origin(request) and session.accepts(fields.raw("csrf"))):
@@ -74,6 +61,25 @@ def signing_routes(console: Console) -> list[Route]:
         Route("/sign-in", sign_in, methods=["POST"]),
         Route("/sign-out", sign_out, methods=["POST"]),
     ]
+
+
+async def _begin(console: Console, request: Request, holder: AdminToken) -> Response:
+    """A new session; the one that the browser had before ends."""
+    console.sessions.end(request.cookies.get(cookie_name(request)))
+    name, _ = console.sessions.begin(holder)
+    await console.app.state.audit.note(holder.shown_name, "sign-in")
+    reply = RedirectResponse(f"{START}/", 303)
+    is_https = request.url.scheme == "https"
+    reply.set_cookie(
+        cookie_name(request),
+        name,
+        httponly=True,
+        samesite="strict",
+        secure=is_https,
+        path="/" if is_https else START,
+    )
+    reply.delete_cookie(FORM_COOKIE, path=START)
+    return reply
 
 
 def _form(console: Console, request: Request, words: str = "", status: int = 200) -> Response:

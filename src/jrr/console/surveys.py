@@ -61,7 +61,7 @@ def operator_of(
         for number, address in enumerate(survey.dealing.addresses)
         if address in typed
     }
-    sender = console.sender if session is None else console.sender.on_behalf_of(session.operator)
+    sender = console.sender if session is None else console.sender.on_behalf_of(session.holder)
     return Operator(survey, dealing, Admin(survey.collector, "", sender=sender))
 
 

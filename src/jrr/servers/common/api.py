@@ -11,6 +11,7 @@ _SCHEME = "admin"
 _WORDS = {
     "400": "The request ended too early, or is no HTTP.",
     "401": "No admin token, or a wrong one.",
+    "403": "This operator may not do that.",
     "404": "No such survey or pseudonym here.",
     "405": "Another method is needed.",
     "409": "It conflicts with what is stored or with the survey's state.",
@@ -22,7 +23,7 @@ _WORDS = {
 }
 _EVERYBODY = ("400", "404", "405", "413", "422", "503")
 _BODIES = ("409", "410", "425")  # of routes that change something
-_OPERATORS = ("401", "409", "410", "425")
+_OPERATORS = ("401", "403", "409", "410", "425")
 
 
 def describe(app: FastAPI) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger("jrr.servers")
 ADMIN = "/v1/admin/surveys/"
 OPERATOR = "jrr.operator"  # in a request's scope: the name of the token that it came with
 ON_BEHALF = "x-jrr-operator"  # header of the console's own requests: who is signed in
+RIGHT = "x-jrr-right"  # likewise: what they may do
 READ = ("export", "closing/request")  # what is fetched and not only looked at
 CREATE = "create"
 _FILE = "sqlite:///"  # how the address of a database in a file begins
@@ -39,7 +40,7 @@ class AuditLog:
         Raises:
             Problem: It cannot be noted, so it must not be done.
         """
-        act = _act(scope)
+        act = act_of(scope)
         if act is not None and not await self.note(scope[OPERATOR], *act, status=None):
             raise unavailable()
 
@@ -86,7 +87,7 @@ class Audited:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; noted before the reply, or when an error ends it."""
-        act = _act(scope)
+        act = act_of(scope)
         if act is None:
             await self._app(scope, receive, send)
             return
@@ -111,7 +112,7 @@ class Audited:
             raise
 
 
-def _act(scope: Scope) -> tuple[str, str] | None:
+def act_of(scope: Scope) -> tuple[str, str] | None:
     """What a request does and to which survey; None where it is nothing to note."""
     if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
         return None

@@ -23,6 +23,7 @@ NO_TLS = "no-tls"  # TLS ends at a proxy
 OPEN_KEYS = "open-keys"
 KEYS_BESIDE = "keys-beside-database"
 OPEN_METRICS = "open-metrics"
+OPEN_USERS = "open-users"
 _PR_SET_DUMPABLE = 4  # of prctl
 _ADVISORY = 0x6A7272  # a number for PostgreSQL: "jrr"
 CLAIMS, PAUSE = 20, 0.1  # how often, and how many seconds apart
@@ -36,8 +37,8 @@ def check_safety(settings: Settings) -> None:
 
     Raises:
         ArgumentError: It would listen for strangers without TLS, strangers could read its figures,
-            its keys could be read by others, keys and database would be copied together, or
-            nothing says where the audit log goes.
+            anybody could sign in, its keys could be read by others, keys and database would be
+            copied together, or nothing says where the audit log goes.
     """
     accepted = settings.accept.split()
     if not (_is_local(settings.host) or settings.tls_certificate or NO_TLS in accepted):
@@ -49,6 +50,12 @@ def check_safety(settings: Settings) -> None:
         raise ArgumentError(
             f"metrics_host must be of this machine, got {settings.metrics_host!r}: figures tell "
             f"when people answer; or accept = {OPEN_METRICS!r} in a network of your own"
+        )
+    if settings.user_header and not (_is_local(settings.host) or OPEN_USERS in accepted):
+        raise ArgumentError(
+            f"host must be of this machine where user_header is given, got {settings.host!r}: "
+            f"whoever passes the proxy by could sign in as anybody; or accept = {OPEN_USERS!r} "
+            "where only the proxy can reach the server"
         )
     if not audit_path(settings):
         raise ArgumentError("audit_log must name a file where the database is PostgreSQL, got none")

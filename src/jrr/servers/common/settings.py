@@ -14,7 +14,7 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.states import Role
 from jrr.servers.common.cors import read_origins
 from jrr.servers.common.logs import FORMATS as LOG_FORMATS
-from jrr.servers.common.tokens import read_tokens
+from jrr.servers.common.tokens import Right, read_tokens, read_users
 
 ROLES = tuple(str(role) for role in Role)
 PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine
@@ -24,7 +24,7 @@ _NUMBERS = {
     "metrics_port": (0, 65535),
     "body_limit": (1024, 1 << 30),
 }
-DANGERS = ("no-tls", "open-keys", "keys-beside-database", "open-metrics")
+DANGERS = ("no-tls", "open-keys", "keys-beside-database", "open-metrics", "open-users")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,8 @@ class Settings:
     metrics_host: str = "127.0.0.1"
     log_format: str = "text"  # or json
     console: str = ""  # "on": pages for the operator below /console (extra `console`)
+    user_header: str = ""  # console: where a proxy says whom it has signed in
+    console_users: str = ""  # whom it may sign in, with blanks between (tokens.py)
     audit_log: str = ""  # file that says who did what; "": beside the database (audit.py)
     public_address: str = ""  # how browsers reach it through a proxy: https://collector.example
     answer_page: str = ""  # collector: where people answer, for the console's invitations
@@ -57,7 +59,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
-        read_tokens(self.admin_token_sha256)
+        users = read_users(self.console_users)
+        operators = (*read_tokens(self.admin_token_sha256), *users.values())
+        if self.role == Role.COLLECTOR and any(one.right is Right.DEAL for one in operators):
+            raise ArgumentError("operators of a collector must not have :deal: it deals no cards")
         checks.one_of("log_format", self.log_format, LOG_FORMATS)
         if set(self.accept.split()) - set(DANGERS):
             raise checks.refusal("accept", self.accept, f"some of {', '.join(DANGERS)}")
@@ -68,6 +73,8 @@ class Settings:
         for name, (low, high) in _NUMBERS.items():
             checks.integer(name, getattr(self, name), low, high)
         read_origins(self.origins)
+        if bool(users) != bool(self.user_header):
+            raise ArgumentError("user_header and console_users must be given together")
         _check_address("public_address", self.public_address)
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise ArgumentError("tls_certificate and tls_key must be given together")

@@ -1,8 +1,10 @@
 """Admin tokens: operators keep tokens, the server is given their hashes, names and last days.
 
 A setting lists them with blanks between, each as 64 hexadecimal digits, which may have a name
-before and a last day after it: `alice=HASH@2027-01-31`. A server reads them again on SIGHUP, so
-that they can be changed without a restart.
+before and a last day after it: `alice=HASH@2027-01-31`. A name may say what its token is for:
+`bob:look=HASH` sees counts and results, `eve:deal=HASH` also opens, deals and closes at a dealer;
+without such a word a token may do everything. A server reads tokens again on SIGHUP, so that they
+can be changed without a restart.
 """
 
 import hashlib
@@ -14,11 +16,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from enum import StrEnum
 
 from jrr.errors import ArgumentError
 
 log = logging.getLogger("jrr.servers")
-_ENTRY = re.compile(r"(?:([A-Za-z0-9_.\-]{1,32})=)?([0-9a-f]{64})(?:@(\d{4}-\d\d-\d\d))?")
+_NAME = r"([A-Za-z0-9_.\-]{1,32})(?::(look|deal))?"
+_ENTRY = re.compile(rf"(?:{_NAME}=)?([0-9a-f]{{64}})(?:@(\d{{4}}-\d\d-\d\d))?")
 SILENCE = 60.0  # seconds between two lines about wrong tokens
 _OF_NOTHING = hashlib.sha256(b"").hexdigest()
 
@@ -33,12 +37,28 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+class Right(StrEnum):
+    """What an operator may do."""
+
+    ALL = "all"
+    LOOK = "look"  # counts and results; no changes, no files of answers
+    DEAL = "deal"  # that, and what a dealer does with surveys that it was given
+
+    def allows(self, act: str | None) -> bool:
+        """Whether it covers an act as the audit log names it; None: looking."""
+        return self is Right.ALL or act is None or (self is Right.DEAL and act in _DEALING)
+
+
+_DEALING = frozenset(("open", "deal", "check", "close"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class AdminToken:
-    """What a server knows of one token."""
+    """What a server knows of one token, or of somebody whom a proxy has signed in."""
 
     digest: str
     name: str = ""
+    right: Right = Right.ALL
     last_day: date | None = None  # in UTC; None: no end
     is_own: bool = False  # of this process, for requests to itself
 
@@ -68,21 +88,48 @@ def read_tokens(setting: str) -> tuple[AdminToken, ...]:
     for entry in setting.split():
         match = _ENTRY.fullmatch(entry)
         try:
-            last = None if match is None or match[3] is None else date.fromisoformat(match[3])
+            last = None if match is None or match[4] is None else date.fromisoformat(match[4])
         except ValueError:
             match = None
         if match is None:
             break
-        if match[2] == _OF_NOTHING:
+        name, right, digest, _ = match.groups()
+        if digest == _OF_NOTHING:
             raise ArgumentError("admin_token_sha256 must not be the hash of the empty text")
-        tokens.append(AdminToken(digest=match[2], name=match[1] or "", last_day=last))
+        tokens.append(
+            AdminToken(
+                digest=digest, name=name or "", right=Right(right or Right.ALL), last_day=last
+            )
+        )
     else:
         if tokens:
             return tuple(tokens)
     raise ArgumentError(
         "admin_token_sha256 must be 64 hexadecimal digits (jrr serve token makes them), or several "
-        "with blanks between, each perhaps as NAME=DIGITS@LAST-DAY"
+        "with blanks between, each perhaps as NAME=DIGITS@LAST-DAY or NAME:look=DIGITS, "
+        "NAME:deal=DIGITS"
     )
+
+
+def read_users(setting: str) -> dict[str, AdminToken]:
+    """Whom a proxy may sign in: name -> what a server knows of them.
+
+    Args:
+        setting: Names with blanks between, each perhaps with what they may do: "alice bob:look".
+
+    Raises:
+        ArgumentError: One is not written so, or stands twice.
+    """
+    users: dict[str, AdminToken] = {}
+    for entry in setting.split():
+        match = re.fullmatch(_NAME, entry)
+        if match is None or match[1] in users:
+            raise ArgumentError(
+                f"console_users must be names with blanks between, each once, perhaps as "
+                f"NAME:look or NAME:deal, got {entry!r:.80}"
+            )
+        users[match[1]] = AdminToken(digest="", name=match[1], right=Right(match[2] or Right.ALL))
+    return users
 
 
 class TokenGuard:

@@ -19,14 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.api import PROBLEM, describe
-from jrr.servers.common.audit import ON_BEHALF, OPERATOR, Audited, AuditLog
+from jrr.servers.common.audit import ON_BEHALF, OPERATOR, RIGHT, Audited, AuditLog, act_of
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import CrossOrigin, read_origins
 from jrr.servers.common.database import write_nothing
 from jrr.servers.common.measured import Measured
 from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_survey
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.tokens import TokenGuard
+from jrr.servers.common.tokens import Right, TokenGuard
 from jrr.servers.common.uploads import Upload, Uploads
 from jrr.servers.common.visitors import Visitors
 
@@ -169,13 +169,19 @@ async def read_at_most(request: Request, limit: int) -> bytes:
 
 
 async def admin_only(request: Request) -> None:
-    """A dependency that lets only the holder of an admin token pass, and notes what begins."""
+    """A dependency that lets only those pass who may do what they ask; notes what begins."""
     guard: TokenGuard = request.app.state.tokens
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     holder = guard.who(token.strip()) if scheme.lower() == "bearer" else None
     if holder is not None:
-        own = request.headers.get(ON_BEHALF, "")  # the console says for whom it asks
-        request.scope[OPERATOR] = own if holder.is_own else holder.shown_name
+        who, right = holder.shown_name, holder.right
+        if holder.is_own:  # the console says for whom it asks
+            who = request.headers.get(ON_BEHALF, "")
+            right = Right(request.headers.get(RIGHT, Right.ALL))
+        act = act_of(request.scope)
+        if not right.allows(act and act[0]):
+            raise Problem(403, "no-right", f"this operator may only {right}")
+        request.scope[OPERATOR] = who
         await request.app.state.audit.begin(request.scope)
         return
     guard.note_wrong()
