@@ -17,7 +17,7 @@ import uvicorn
 from jrr.servers.common import connections
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.connections import FEWEST, HEADERS, Connection, Server
-from jrr.servers.common.visitors import IS_THERE
+from jrr.servers.common.middleware import IS_THERE
 
 LINE = b"POST /v1/surveys/x/reports HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jrr.errors import ArgumentError
-from jrr.servers.common.cors import CrossOrigin, read_origins
+from jrr.servers.common.middleware import CrossOrigin, read_origins
 
 NAME = "0" * 64
 PAGE = "https://page.example"

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
 from jrr.protocol.steps import Call, Reply, Wait, insist
-from jrr.servers.common import batch, visitors
+from jrr.servers.common import batch, middleware
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import connect
 from jrr.servers.common.problems import Problem
@@ -50,8 +50,8 @@ def blocked(writer: Writer) -> Iterator[None]:
         blocked.task = task  # type: ignore[attr-defined]
 
 
-async def as_visitor(writer: Writer, job: Any, is_there: visitors.IsThere = lambda: True) -> Any:
-    visitors._visitor.set(is_there)
+async def as_visitor(writer: Writer, job: Any, is_there: middleware.IsThere = lambda: True) -> Any:
+    middleware._visitor.set(is_there)
     return await writer.run(job)
 
 

@@ -15,14 +15,12 @@ from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorSurvey
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
-from jrr.servers.common.jobs import Clock, utc_now
-from jrr.servers.common.memory import SurveyMemory
+from jrr.servers.common.jobs import Clock, SurveyMemory, utc_now
+from jrr.servers.common.middleware import Upload
 from jrr.servers.common.problems import unknown_survey
-from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.common.uploads import Upload
-from jrr.servers.common.web import HEX, Name, body_schema
+from jrr.servers.common.web import ADMIN_ONLY, HEX, Name, body_schema, role_app
 
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 PUBLIC, ADMIN = "/v1/surveys/{name}", "/v1/admin/surveys/{name}"
@@ -49,18 +47,17 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     writer = Writer(engine, tidying, has_replicas=engine.dialect.name != "sqlite")
     memory = SurveyMemory(writer, jobs)
     app = role_app(settings, engine, writer, jobs, memory)
-    admin = admin_dependency(settings)
     _add_uploads(app, writer, jobs, memory)
-    _add_closing(app, engine, writer, jobs, admin)
-    _add_results(app, engine, writer, jobs, admin)
+    _add_closing(app, engine, writer, jobs)
+    _add_results(app, engine, writer, jobs)
 
-    @app.post(f"{ADMIN}/open", dependencies=admin)
+    @app.post(f"{ADMIN}/open", dependencies=ADMIN_ONLY)
     async def open_survey(name: Name, request: Request) -> dict[str, Any]:
         """Begin to take answers; after enrolment, n says how many were dealt cards."""
         n = read_body(await request.body(), _Opening).n
         return {"state": await writer.run(jobs.open, name, n)}
 
-    @app.get(ADMIN, dependencies=admin)
+    @app.get(ADMIN, dependencies=ADMIN_ONLY)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await read_aside(engine, jobs.show, name)
@@ -85,13 +82,11 @@ def _add_uploads(app: FastAPI, writer: Writer, jobs: CollectorJobs, memory: Surv
     app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit, take))
 
 
-def _add_closing(
-    app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs, admin: list[Any]
-) -> None:
+def _add_closing(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs) -> None:
     async def scrubbed() -> None:
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
 
-    @app.get(f"{ADMIN}/closing", dependencies=admin)
+    @app.get(f"{ADMIN}/closing", dependencies=ADMIN_ONLY)
     async def closing(
         name: Name, by: str | None = None, merge_small: str = "false"
     ) -> dict[str, Any]:
@@ -99,7 +94,7 @@ def _add_closing(
         wish = ClosingChoices(by=by, merge_small=_flag("merge_small", merge_small))
         return await read_aside(engine, jobs.prospect, name, wish)
 
-    @app.get(f"{ADMIN}/closing/request", dependencies=admin)
+    @app.get(f"{ADMIN}/closing/request", dependencies=ADMIN_ONLY)
     async def closing_request(
         name: Name, dealer: str = "0", ahead: str = "false"
     ) -> dict[str, Any]:
@@ -110,7 +105,7 @@ def _add_closing(
         number, early = _whole_number("dealer", dealer), _flag("ahead", ahead)
         return await read_aside(engine, jobs.closing_request, name, number, early)
 
-    @app.post(f"{ADMIN}/close", dependencies=admin)
+    @app.post(f"{ADMIN}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Take no more answers."""
         wish = read_body(await request.body(), ClosingChoices)
@@ -118,13 +113,13 @@ def _add_closing(
         await scrubbed()
         return result
 
-    @app.post(f"{ADMIN}/discard", dependencies=admin)
+    @app.post(f"{ADMIN}/discard", dependencies=ADMIN_ONLY)
     async def discard(name: Name, request: Request) -> dict[str, Any]:
         """Delete all answers of people whose serial numbers no dealer gave to anybody."""
         unwanted = read_body(await request.body(), _Unwanted).serials
         return {"discarded": await writer.run(jobs.discard, name, unwanted)}
 
-    @app.post(f"{ADMIN}/sums", dependencies=admin)
+    @app.post(f"{ADMIN}/sums", dependencies=ADMIN_ONLY)
     async def sums(name: Name, request: Request) -> dict[str, Any]:
         """Keep what dealers told of their cards, and forget the serial numbers."""
         told = read_body(await request.body(), dict[str, Any])
@@ -133,10 +128,8 @@ def _add_closing(
         return {"state": state}
 
 
-def _add_results(
-    app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs, admin: list[Any]
-) -> None:
-    @app.get(f"{ADMIN}/estimate", dependencies=admin)
+def _add_results(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs) -> None:
+    @app.get(f"{ADMIN}/estimate", dependencies=ADMIN_ONLY)
     async def estimate(
         name: Name,
         question: str,
@@ -151,7 +144,7 @@ def _add_results(
         await writer.run(jobs.fix_results, name, question)
         return await read_aside(engine, jobs.estimate, name, question, wish)
 
-    @app.get(f"{ADMIN}/estimates", dependencies=admin)
+    @app.get(f"{ADMIN}/estimates", dependencies=ADMIN_ONLY)
     async def estimates(
         name: Name,
         by: str | None = None,
@@ -165,7 +158,7 @@ def _add_results(
         await writer.run(jobs.fix_results, name)
         return await read_aside(engine, jobs.estimates, name, wish)
 
-    @app.get(f"{ADMIN}/change", dependencies=admin)
+    @app.get(f"{ADMIN}/change", dependencies=ADMIN_ONLY)
     async def change(
         name: Name,
         since: str,
@@ -186,7 +179,7 @@ def _add_results(
         )
         return await read_aside(engine, jobs.change, name, wish)
 
-    @app.get(f"{ADMIN}/export", dependencies=admin, response_class=FileBytes)
+    @app.get(f"{ADMIN}/export", dependencies=ADMIN_ONLY, response_class=FileBytes)
     async def export(name: Name, format: str = "parquet") -> Response:
         """One row per person: open answers, and a report and a flag of each question."""
         kind = checks.one_of("format", format, ("parquet", "csv"))

@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from jrr.estimation.tally import Tally
 from jrr.protocol.states import CLOSED, Role
-from jrr.servers.common.bulk import find_keys, find_rows
+from jrr.servers.common.database import find_keys, find_rows
 from jrr.servers.common.store import (
     HeldSurvey,
     SurveyStore,

@@ -18,10 +18,9 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection, Engine
 
 from jrr.errors import JrrError
-from jrr.servers.common.database import READS
-from jrr.servers.common.outages import Outages
+from jrr.servers.common.database import READS, Outages
+from jrr.servers.common.middleware import IsThere, visitor
 from jrr.servers.common.problems import Problem, busy
-from jrr.servers.common.visitors import IsThere, visitor
 
 T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741 - an item

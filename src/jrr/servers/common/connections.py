@@ -20,7 +20,7 @@ from typing import Any, cast
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from jrr.servers.common.visitors import IS_THERE
+from jrr.servers.common.middleware import IS_THERE
 
 DEADLINE = 10.0  # seconds for a handshake, for headers, for a contributor's body, and of silence
 OPERATORS_DEADLINE = 600.0  # seconds for an operator's body, which may be a long list

@@ -1,9 +1,13 @@
-"""Engines, and the tables that a server makes or finds when it starts."""
+"""Engines and their tables, many rows at once, and what is said when a database is away."""
 
 import contextlib
+import logging
 import os
+import time
+from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -11,6 +15,7 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
+    Row,
     String,
     Table,
     create_engine,
@@ -19,10 +24,11 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from jrr.errors import ArgumentError, DamagedError, UnreachableError
+from jrr.servers.common.problems import Problem, unavailable
 
 READS = "jrr_reads"  # an option of connections that never write
 _FIRST = "surveys"  # the table that every transaction asks first, so that none waits in a circle
@@ -161,3 +167,140 @@ def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
         raw.rollback()
         raw.execute("VACUUM")
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+log = logging.getLogger("jrr.servers")
+AGAIN = 60.0  # seconds between two lines about one outage
+_AWAY = ("08", "53", "57", "58", "25006", "28", "3D")  # how states of PostgreSQL begin
+
+
+class Outages:
+    """Tells outages from bugs, and logs each in one line, once in a while.
+
+    An outage can last for hours and meet thousands of requests. None of them gets a traceback.
+    """
+
+    def __init__(self) -> None:
+        self._logged: float | None = None  # when, while an outage lasts
+
+    def caused(self, error: Exception) -> bool:
+        """Whether this is an outage; then a line is logged, now and then."""
+        if not is_outage(error):
+            return False
+        now = time.monotonic()
+        if self._logged is None or now - self._logged > AGAIN:
+            log.error("the database cannot be used: %s", _reason(error))
+            self._logged = now
+        return True
+
+    def over(self) -> None:
+        """Something was committed."""
+        if self._logged is not None:
+            log.warning("the database can be used again")
+            self._logged = None
+
+    @staticmethod
+    def problem() -> Problem:
+        """What clients are told."""
+        return unavailable()
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether an error is of the database or the disk, and not of a job."""
+    if isinstance(error, DBAPIError):
+        state = str(getattr(error.orig, "sqlstate", None) or "")
+        if state:
+            return state.startswith(_AWAY)
+        away = error.connection_invalidated
+        return away or isinstance(error, OperationalError | InterfaceError)
+    return isinstance(error, OSError)
+
+
+def _reason(error: Exception) -> str:
+    """Kind and code of an error: its text may hold what was asked for, or somebody's name."""
+    cause = getattr(error, "orig", None) or error
+    codes = (getattr(cause, name, None) for name in ("sqlstate", "sqlite_errorname", "strerror"))
+    return ", ".join([type(cause).__name__, *(str(code) for code in codes if code)])
+
+
+# Drivers take a list of rows one by one, and SQLAlchemy prepares every value of every row. Below, a
+# batch of uploads is a statement or a few, whose text is the same or nearly so each time.
+_VALUES = 900  # in one statement of SQLite; builds of it may allow no more than 999
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert rows that all have the same columns, in their order; how many were not there yet.
+
+    A key that is there already is passed over: as an error, the database would write it to its log.
+    """
+    if not rows:
+        return 0
+    inserted = 0
+    names = list(rows[0])
+    into = f"INSERT INTO {table.name} ({', '.join(names)})"
+    if connection.dialect.name == "sqlite":
+        one = f"({', '.join('?' * len(names))})"
+        for some in _parts(rows, max(1, _VALUES // len(names))):
+            values = tuple(value for row in some for value in row.values())
+            placed = f"{into} VALUES {', '.join([one] * len(some))} ON CONFLICT DO NOTHING"
+            inserted += connection.exec_driver_sql(placed, values).rowcount
+        return inserted
+    lists = ", ".join(_list_of(connection, table, name) for name in names)
+    columns = tuple([row[name] for row in rows] for name in names)
+    placed = f"{into} SELECT * FROM unnest({lists}) ON CONFLICT DO NOTHING"
+    return connection.exec_driver_sql(placed, columns).rowcount
+
+
+def find_rows(connection: Connection, table: Table, **among: Collection[Any]) -> list[Row[Any]]:
+    """Rows whose columns have one of some values each; the last column may have many."""
+    *few, many = among
+    if not all(among.values()):
+        return []
+    start = f"SELECT * FROM {table.name} WHERE "
+    if connection.dialect.name != "sqlite":
+        where = " AND ".join(f"{name} = ANY({_list_of(connection, table, name)})" for name in among)
+        lists = tuple(list(values) for values in among.values())
+        return list(connection.exec_driver_sql(start + where, lists).all())
+    first = tuple(value for name in few for value in among[name])
+    found: list[Row[Any]] = []
+    for some in _parts(list(among[many]), max(1, _VALUES - len(first))):
+        sizes = {name: len(among[name]) for name in few} | {many: len(some)}
+        where = " AND ".join(f"{name} IN ({', '.join('?' * size)})" for name, size in sizes.items())
+        found += connection.exec_driver_sql(start + where, (*first, *some)).all()
+    return found
+
+
+def find_keys(
+    connection: Connection, table: Table, names: Sequence[str], keys: Sequence[Sequence[Any]]
+) -> list[Row[Any]]:
+    """Rows whose first columns, which have these names, are one of some keys.
+
+    Joined, for SQLite reads the whole table where a tuple must be in a list.
+    """
+    same = " AND ".join(f"{table.name}.{name} = wanted.{name}" for name in names)
+    columns = ", ".join(names)
+    if not keys:
+        return []
+    if connection.dialect.name != "sqlite":
+        lists = ", ".join(_list_of(connection, table, name) for name in names)
+        query = f"SELECT {table.name}.* FROM unnest({lists}) AS wanted ({columns}) JOIN"
+        values = tuple(list(column) for column in zip(*keys, strict=True))
+        found = connection.exec_driver_sql(f"{query} {table.name} ON {same}", values)
+        return list(found.all())
+    rows: list[Row[Any]] = []
+    one = f"({', '.join('?' * len(names))})"
+    for some in _parts(keys, max(1, _VALUES // len(names))):
+        wanted = f"WITH wanted ({columns}) AS (VALUES {', '.join([one] * len(some))})"
+        query = f"{wanted} SELECT {table.name}.* FROM wanted CROSS JOIN {table.name} ON {same}"
+        rows += connection.exec_driver_sql(query, tuple(value for key in some for value in key))
+    return rows
+
+
+def _list_of(connection: Connection, table: Table, name: str) -> str:
+    """A place for a list of values of a column, in PostgreSQL."""
+    return f"%s::{table.c[name].type.compile(connection.dialect)}[]"
+
+
+def _parts(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), most):
+        yield items[start : start + most]

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.states import Role
-from jrr.servers.common.cors import read_origins
 from jrr.servers.common.logs import FORMATS as LOG_FORMATS
+from jrr.servers.common.middleware import read_origins
 from jrr.servers.common.tokens import Right, read_tokens, read_users
 
 ROLES = tuple(str(role) for role in Role)

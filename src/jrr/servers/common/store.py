@@ -26,7 +26,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from jrr.protocol.states import NEW, Role, State, check_move, read_state
 from jrr.servers.common.batch import WrittenMeanwhile
-from jrr.servers.common.bulk import find_rows, insert_rows
+from jrr.servers.common.database import find_rows, insert_rows
 from jrr.servers.common.problems import unknown_survey
 from jrr.survey.survey import Survey, read_survey
 

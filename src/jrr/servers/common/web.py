@@ -1,4 +1,4 @@
-"""What all servers have in common: problems, limits, tokens, health."""
+"""What all servers have in common: problems, limits, tokens, health, and their first routes."""
 
 import logging
 import sqlite3
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Request
+from fastapi import Depends, FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection, Engine
@@ -17,18 +17,26 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jrr import __version__
-from jrr.errors import JrrError
+from jrr.errors import DamagedError, JrrError
+from jrr.protocol.documents import hash_of
 from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.audit import ON_BEHALF, OPERATOR, RIGHT, Audited, AuditLog, act_of
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.cors import CrossOrigin, read_origins
 from jrr.servers.common.database import write_nothing
-from jrr.servers.common.measured import Measured
+from jrr.servers.common.jobs import SurveyJobs, SurveyMemory
+from jrr.servers.common.middleware import (
+    CrossOrigin,
+    Measured,
+    Upload,
+    Uploads,
+    Visitors,
+    read_origins,
+)
 from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_survey
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import Right, TokenGuard
-from jrr.servers.common.uploads import Upload, Uploads
-from jrr.servers.common.visitors import Visitors
+from jrr.survey.messages import read_invitations
+from jrr.survey.survey import read_survey
 
 log = logging.getLogger("jrr.servers")
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
@@ -188,6 +196,9 @@ async def admin_only(request: Request) -> None:
     raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
 
 
+ADMIN_ONLY = [Depends(admin_only)]  # of a route that only operators may use
+
+
 class BodyLimit:
     """Refuse bodies that are too large, whatever their length claims to be."""
 
@@ -273,3 +284,45 @@ async def _on_bug(request: Request, error: Exception) -> JSONResponse:
     log.error("unexpected %s in %s", type(error).__name__, request.url.path)
     problem = Problem(500, "internal", "an unexpected error; it has been logged")
     return _refusal(request.scope, problem)
+
+
+def role_app(
+    settings: Settings,
+    engine: Engine,
+    writer: Writer,
+    jobs: SurveyJobs[Any],
+    memory: SurveyMemory | None = None,
+) -> FastAPI:
+    """An application with what every server has; the role adds its own routes."""
+    app = make_app(jobs.title, settings, engine, writer, jobs.check_ready)
+    remembered = memory or SurveyMemory(writer, jobs)
+
+    @app.get("/v1/surveys/{name}")
+    async def document(name: Name) -> Response:
+        """The survey's bytes."""
+        held = await remembered.find(name)
+        return Response(held.survey.to_bytes(), media_type="application/json")
+
+    @app.get("/v1/surveys/{name}/status")
+    async def status(name: Name) -> dict[str, Any]:
+        """State, and how many people were dealt cards."""
+        held = await remembered.find(name)
+        return {"state": jobs.told_state(held), "n": held.n}
+
+    @app.put("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
+    async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
+        """Hold a survey."""
+        body = await request.body()
+        if hash_of(body) != name:
+            raise DamagedError("survey must have the hash that its address names")
+        new = await writer.run(jobs.install, read_survey(body))
+        response.status_code = 201 if new else 200
+        return {"new": new}
+
+    @app.post("/v1/admin/surveys/{name}/invitations", dependencies=ADMIN_ONLY)
+    async def invite(name: Name, request: Request) -> dict[str, Any]:
+        """Accept more pseudonyms."""
+        hashes = read_invitations(await request.body())
+        return {"invited": await writer.run(jobs.invite, name, hashes)}
+
+    return app

@@ -10,10 +10,17 @@ from jrr.protocol.documents import read_body
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
-from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
+from jrr.servers.common.web import (
+    ADMIN_ONLY,
+    HEX,
+    SMALL_BODY,
+    Name,
+    body_schema,
+    read_at_most,
+    role_app,
+)
 from jrr.servers.dealer.closing import ClosingWish
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
@@ -29,7 +36,6 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         jobs.finish_burning(connection)
     writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
     app = role_app(settings, engine, writer, jobs)
-    admin = admin_dependency(settings)
 
     @app.post("/v1/surveys/{name}/seats", openapi_extra=CARD_REQUEST)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -43,23 +49,23 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         """One's cards of all questions; the same ones however often one asks."""
         return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
-    @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/open", dependencies=ADMIN_ONLY)
     async def open_survey(name: Name) -> dict[str, Any]:
         """Begin: enrolment, or dealing on arrival."""
         return {"state": await writer.run(jobs.open, name)}
 
-    @app.post("/v1/admin/surveys/{name}/deal", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/deal", dependencies=ADMIN_ONLY)
     async def deal(name: Name) -> dict[str, Any]:
         """End enrolment and deal to exactly those who enrolled."""
         return {"n": await writer.run(jobs.deal, name)}
 
-    @app.post("/v1/admin/surveys/{name}/check", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/check", dependencies=ADMIN_ONLY)
     async def check(name: Name, request: Request) -> dict[str, Any]:
         """What closing by this request would find; nothing changes."""
         asked = read_body(await request.body(), dict[str, Any])
         return await writer.run(jobs.closing.check, name, asked)
 
-    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Tell the sums of the cards that came back, once for all time; then burn all cards."""
         wish = read_body(await request.body() or b"{}", ClosingWish)
@@ -69,7 +75,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return told
 
-    @app.get("/v1/admin/surveys/{name}", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(jobs.show, name)

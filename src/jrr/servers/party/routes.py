@@ -12,10 +12,17 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.problems import Problem
-from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
+from jrr.servers.common.web import (
+    ADMIN_ONLY,
+    HEX,
+    SMALL_BODY,
+    Name,
+    body_schema,
+    read_at_most,
+    role_app,
+)
 from jrr.servers.party.dealing import DealWish, deal_with_others
 from jrr.servers.party.jobs import PartyJobs
 
@@ -25,7 +32,6 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     jobs = PartyJobs(settings, clock)
     writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
     app = role_app(settings, engine, writer, jobs)
-    admin = admin_dependency(settings)
     dealing = asyncio.Lock()
 
     @app.post("/v1/surveys/{name}/seats", openapi_extra=body_schema(pseudonym=HEX, key=HEX))
@@ -48,12 +54,12 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
         complaint = read_body(await read_at_most(request, SMALL_BODY), Complaint)
         return {"finding": await writer.run(jobs.complain, name, complaint)}
 
-    @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/open", dependencies=ADMIN_ONLY)
     async def open_survey(name: Name) -> dict[str, Any]:
         """Begin enrolment."""
         return {"state": await writer.run(jobs.open, name)}
 
-    @app.post("/v1/admin/surveys/{name}/deal", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/deal", dependencies=ADMIN_ONLY)
     async def deal(name: Name, request: Request) -> dict[str, Any]:
         """Deal together with the other parties, whose operators must do the same meanwhile."""
         wish = read_body(await request.body(), DealWish)
@@ -62,19 +68,19 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
         async with dealing:
             return await deal_with_others(writer, jobs, name, wish)
 
-    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: the shares are gone, and with them the cards."""
         result = await writer.run(jobs.close, name)
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return result
 
-    @app.get("/v1/admin/surveys/{name}/complaints", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}/complaints", dependencies=ADMIN_ONLY)
     async def complaints(name: Name) -> dict[str, Any]:
         """Every complaint, and what was shown with it."""
         return await writer.run(jobs.evidence, name)
 
-    @app.get("/v1/admin/surveys/{name}", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(jobs.show, name)
