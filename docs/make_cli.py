@@ -38,6 +38,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr survey close` | the end: takes no more answers, gets the sums of the cards from the dealers |
 | `jrr survey change` | what has changed since the wave before |
 | `jrr survey export`, `report` | all answers with a codebook and an R script; a page of results |
+| `jrr survey delete` | deletes answers, results and invitations at the servers |
 | `jrr file deal` | the dealer: secret cards into a file, one row per contributor |
 | `jrr file perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
 | `jrr file shuffle` | files of reports into one in random order, without anything that tells them apart |

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from jrr.dealing.kinds import Nobody
 from jrr.survey.survey import read_survey
 from tests.console import WORK, Servers, Visitor, answer_at_once
 from tests.console.test_dealers_steps import raw_post
@@ -83,3 +84,17 @@ def test_a_survey_of_one_question_from_the_editor_to_its_sums(
     done = visitor.post(f"{base}/close", sure="yes", sums0=told.body)
     assert "Closed for good." in done.words
     assert servers.operator(survey).estimate("answer")["carded"] == 5
+
+
+def test_a_survey_is_deleted_and_the_page_says_when(servers: Servers, visitor: Visitor) -> None:
+    survey = servers.survey(WORK | {"title": "To be deleted"}, dealing=Nobody(), mechanism="rr")
+    servers.begin(survey, 5)
+    path = f"/surveys/{survey.hash}"
+    assert "Delete this survey" not in visitor.get(f"{path}/close").words  # people are answering
+    assert "closed before it is deleted" in visitor.post(f"{path}/delete", sure="yes").words
+    servers.operator(survey).close()
+    assert "say that you are sure" in visitor.post(f"{path}/delete").words
+    after = visitor.post(f"{path}/delete", sure="yes")
+    assert "Deleted at collector" in after.words
+    assert "To be deleted" in after.body.partition("<h2>Deleted</h2>")[2]
+    assert visitor.get(path).status == 404

@@ -152,6 +152,10 @@ class Admin:
         """Do something, which may take so many seconds longer than usual."""
         return self._json(self._checked("POST", path, json.dumps(document).encode(), longer))
 
+    def delete(self, path: str) -> Any:
+        """Delete something."""
+        return self._json(self._checked("DELETE", path, None))
+
     def _json(self, body: bytes) -> Any:
         try:
             return json.loads(body)

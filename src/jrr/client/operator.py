@@ -305,6 +305,17 @@ class Operator:
             for server, reply in found.items()
         }
 
+    def delete(self) -> dict[str, Any]:
+        """Delete the survey's data at every server whose token is here, for good.
+
+        The document stays, with the time. A server that refuses leaves the others' data deleted;
+        the same again goes on.
+
+        Returns:
+            When each server deleted them, by name.
+        """
+        return {name: server.delete(self.path)["deleted"] for name, server in self.servers.items()}
+
     @property
     def closing(self) -> Closing:
         """How the survey ends at these servers."""

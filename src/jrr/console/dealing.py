@@ -17,7 +17,7 @@ from jrr.client.operator import HASHES, Operator
 from jrr.console.names_files import read_names_file
 from jrr.console.pages import PageRequest, check_sure, download, goto, page
 from jrr.console.status import own_store, statuses
-from jrr.console.survey_texts import path_of
+from jrr.console.survey_texts import first_text, path_of
 from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import ArgumentError
 from jrr.protocol.states import CLOSED, ENROLLING, NEW, Role
@@ -121,6 +121,16 @@ def _close(request: PageRequest) -> Response:
     )
     body = json.dumps(dealer_sums(reply))
     return download(body, f"sums-{survey.hash[:8]}.json", "application/json")
+
+
+@page(f"{PATH}/delete", "POST")
+def _delete(request: PageRequest) -> Response:
+    """Delete who had a card, of a survey that is over or was never opened."""
+    survey = _survey(request)
+    check_sure(request, "deleting is for good")
+    _operator(request, survey).delete()
+    request.session.note(f"Deleted: {first_text(survey.title)}.")
+    return goto("/")
 
 
 def _gives_sums(survey: Survey) -> bool:

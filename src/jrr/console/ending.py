@@ -77,6 +77,17 @@ def _close(request: PageRequest) -> Response:
     return goto(f"{path_of(survey)}/close")
 
 
+@page(f"{PATH}/delete", "POST")
+def _delete(request: PageRequest) -> Response:
+    survey = survey_of(request)
+    check_sure(request, "deleting is for good")
+    take_tokens(request, survey)
+    found = operator_of(request.console, survey, request.session).delete()
+    snapshots_of(request.console).forget(survey)
+    request.session.note(f"Deleted at {' and '.join(found)}.")
+    return goto("/")
+
+
 @page(f"{PATH}/request/{{number}}")
 def _closing_request(request: PageRequest) -> Response:
     """For a dealer's operator: which cards came back, by serial numbers."""

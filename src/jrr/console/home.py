@@ -6,7 +6,7 @@ from jrr.console.counts import count_invited, counts_of
 from jrr.console.drafts import all_drafts
 from jrr.console.pages import PageRequest, page
 from jrr.console.survey_texts import first_text
-from jrr.console.surveys import all_surveys, read
+from jrr.console.surveys import all_surveys, deleted_surveys, read
 from jrr.protocol.states import CLOSED, OPEN
 
 _ORDER = {OPEN: 0, CLOSED: 2}
@@ -20,4 +20,9 @@ def _home(request: PageRequest) -> Response:
         for survey in read(console, all_surveys)
     ]
     rows.sort(key=lambda row: (_ORDER.get(row[1].state, 1), first_text(row[0].title).casefold()))
-    return request.page("home.html", rows=rows, drafts=read(console, all_drafts))
+    return request.page(
+        "home.html",
+        rows=rows,
+        drafts=read(console, all_drafts),
+        deleted=read(console, deleted_surveys),
+    )

@@ -47,8 +47,8 @@ def statuses(console: Console) -> list[DealingStatus]:
     status_of = dealer_status if console.settings.role == Role.DEALER else party_status
     with console.engine.connect().execution_options(**{READS: True}) as connection:
         store = own_store(console)(connection)
-        names = list(connection.execute(select(store.surveys.c.survey)).scalars())
-        rows = [status_of(store, connection, stored) for stored in store.find_all(names).values()]
+        held = store.find_all(store.kept()).values()
+        rows = [status_of(store, connection, stored) for stored in held]
     return sorted(rows, key=lambda row: (row.state == CLOSED, row.title.casefold()))
 
 

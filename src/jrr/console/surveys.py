@@ -25,8 +25,17 @@ def read(console: Console, job: Any, *args: Any) -> Any:
 
 def all_surveys(connection: Connection) -> list[Survey]:
     """Everything that is at the collector."""
-    rows = connection.execute(select(CollectorStore.surveys.c.document))
+    table = CollectorStore.surveys
+    rows = connection.execute(select(table.c.document).where(table.c.deleted.is_(None)))
     return [read_survey(bytes(row.document)) for row in rows]
+
+
+def deleted_surveys(connection: Connection) -> list[tuple[Survey, str]]:
+    """Those whose data were deleted, and when; the last one first."""
+    table = CollectorStore.surveys
+    query = select(table.c.document, table.c.deleted).where(table.c.deleted.is_not(None))
+    rows = sorted(connection.execute(query), key=lambda row: row.deleted, reverse=True)
+    return [(read_survey(bytes(row.document)), row.deleted) for row in rows]
 
 
 def find_survey(connection: Connection, name: str, store: Any = CollectorStore) -> Survey:
@@ -35,7 +44,7 @@ def find_survey(connection: Connection, name: str, store: Any = CollectorStore) 
     store: The class of the server's own.
     """
     table = store.surveys
-    query = select(table.c.document).where(table.c.survey == name)
+    query = select(table.c.document).where(table.c.survey == name, table.c.deleted.is_(None))
     document = connection.execute(query).scalar_one_or_none()
     if document is None:
         raise not_here(f"this {store.role} holds no such survey")

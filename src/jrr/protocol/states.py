@@ -74,6 +74,7 @@ class Act(Enum):
     FETCH_CARDS = "fetch cards"
     REPORT = "report"
     REPORT_AGAIN = "report again"  # the same report, by somebody who did not hear the answer
+    DELETE = "delete"
 
 
 class When(Enum):
@@ -110,6 +111,10 @@ REFUSALS: Mapping[Act, Mapping[State, Refusal]] = {
         for state in (NEW, CLOSED, ABORTED)
     },
     Act.FETCH_CARDS: {NEW: _UNDEALT, ENROLLING: _UNDEALT, CLOSED: _BURNED, ABORTED: _BURNED},
+    Act.DELETE: dict.fromkeys(
+        (ENROLLING, OPEN, SERVING, ABORTED),
+        Refusal(When.WRONG_STATE, "the survey must be closed before it is deleted"),
+    ),
     Act.REPORT_AGAIN: _UNOPENED,
     Act.REPORT: _UNOPENED | _CLOSED,
 }

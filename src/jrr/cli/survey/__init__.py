@@ -20,6 +20,7 @@ COMMANDS = {
     "export": "Write all answers as a table, with a codebook and an R script.",
     "report": "Write the results as one page for people: pictures, groups, method, guarantee, "
     "limits.",
+    "delete": "Delete a survey's data at its servers, for good.",
 }
 
 

@@ -74,7 +74,7 @@ def _closed(url: str, wanted: Sequence[str]) -> list[CollectorSurvey]:
     try:
         with database.connect().execution_options(**{READS: True}) as connection:
             store, table = CollectorStore(connection), CollectorStore.surveys
-            query = select(table.c.survey, table.c.state)
+            query = select(table.c.survey, table.c.state).where(table.c.deleted.is_(None))
             states = {row.survey: row.state for row in connection.execute(query)}
             names = sorted(name for name, state in states.items() if state == CLOSED)
             if wanted:

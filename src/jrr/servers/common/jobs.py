@@ -81,6 +81,7 @@ class SurveyJobs(ABC, Generic[S]):
         """Hold a survey; True where it is new. The same again changes nothing."""
         store = self.store(connection)
         if store.holds(survey.hash):
+            store.find(survey.hash)  # refuses one that was deleted
             return False
         store.add_survey(survey, **self.new_columns(survey))
         return True
@@ -102,6 +103,24 @@ class SurveyJobs(ABC, Generic[S]):
             capacity = held.survey.capacity
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
+
+    def delete(self, connection: Connection, name: str) -> str:
+        """Delete a survey's data for good; when that was. Again changes nothing.
+
+        What must be destroyed outside the database is destroyed after the commit: `forget`.
+        """
+        store = self.store(connection)
+        before = store.deletions().get(name)
+        if before is not None:
+            return before
+        held = store.find(name, lock=True)
+        check_state(Act.DELETE, held)
+        when = self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        store.delete_data(held, when)
+        return when
+
+    def forget(self, name: str) -> None:
+        """Destroy what lies outside the database of a survey that was deleted."""
 
     def check_invited(self, store: S, held: "HeldSurvey", who: bytes) -> None:
         """Refuse a pseudonym that nobody was invited by."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    delete,
     func,
     select,
     update,
@@ -27,7 +28,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 from jrr.protocol.states import NEW, Role, State, check_move, read_state
 from jrr.servers.common.batch import WrittenMeanwhile
 from jrr.servers.common.database import find_rows, insert_rows
-from jrr.servers.common.problems import unknown_survey
+from jrr.servers.common.problems import gone, unknown_survey
 from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
         Column("document", LargeBinary, nullable=False),
         Column("state", String(16), nullable=False),
         Column("n", BigInteger),  # people who were dealt cards, once that is fixed
+        Column("deleted", String(20)),  # UTC: since then nothing but this row is here
         *more,
     )
 
@@ -134,6 +136,9 @@ class SurveyStore(ABC, Generic[H]):
         rows = {row.survey: row for row in self.connection.execute(query)}
         if any(name not in rows for name in names):
             raise unknown_survey()
+        for row in rows.values():
+            if row.deleted is not None:
+                raise gone(f"the survey and its data were deleted at {row.deleted}")
         counts = self._counts_of_arrivals(names)  # after the lock
         return {
             name: self._held(
@@ -153,6 +158,29 @@ class SurveyStore(ABC, Generic[H]):
         """Whether the survey is here."""
         query = select(self.surveys.c.survey).where(self.surveys.c.survey == name)
         return self.connection.execute(query).one_or_none() is not None
+
+    def deletions(self) -> dict[str, str]:
+        """Surveys whose data were deleted -> when."""
+        table = self.surveys
+        query = select(table.c.survey, table.c.deleted).where(table.c.deleted.is_not(None))
+        return {row.survey: row.deleted for row in self.connection.execute(query)}
+
+    def kept(self) -> list[str]:
+        """Surveys that are here and were not deleted."""
+        query = select(self.surveys.c.survey).where(self.surveys.c.deleted.is_(None))
+        return list(self.connection.execute(query).scalars())
+
+    def delete_data(self, held: H, when: str) -> None:
+        """Delete everything of a survey but its document, its last state and the time of this.
+
+        The document is public. Later waves are compared with it: people were promised so much.
+        """
+        for table in self.metadata.sorted_tables:
+            if table is not self.surveys and "survey" in table.c:
+                self.connection.execute(delete(table).where(table.c.survey == held.name))
+        kept = ("survey", "document", "state", "n", "deleted")
+        empty = {column.name: None for column in self.surveys.c if column.name not in kept}
+        self._set(held.name, **empty, deleted=when)
 
     def add_survey(self, survey: Survey, **more: Any) -> None:
         """Hold a new survey; more: the role's own columns."""

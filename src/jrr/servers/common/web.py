@@ -22,7 +22,7 @@ from jrr.protocol.documents import hash_of
 from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.audit import ON_BEHALF, OPERATOR, RIGHT, Audited, AuditLog, act_of
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.database import write_nothing
+from jrr.servers.common.database import scrub, write_nothing
 from jrr.servers.common.jobs import SurveyJobs, SurveyMemory
 from jrr.servers.common.middleware import (
     CrossOrigin,
@@ -324,5 +324,13 @@ def role_app(
         """Accept more pseudonyms."""
         hashes = read_invitations(await request.body())
         return {"invited": await writer.run(jobs.invite, name, hashes)}
+
+    @app.delete("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
+    async def delete(name: Name) -> dict[str, Any]:
+        """Delete a survey's data for good."""
+        when = await writer.run(jobs.delete, name)
+        await writer.run_alone(lambda: jobs.forget(name))
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        return {"deleted": when}
 
     return app

@@ -132,6 +132,10 @@ class DealerJobs(SurveyJobs[DealerStore]):
         """Forget a survey's key, in memory and for good."""
         self._decks.burn(name)
 
+    def forget(self, name: str) -> None:
+        """Of a survey that was deleted before it was opened, the key."""
+        self.burn(name)
+
     def finish_burning(self, connection: Connection) -> None:
         """Destroy the keys of surveys that are over: an end may have been interrupted."""
         for name in DealerStore(connection).closed():

@@ -124,7 +124,10 @@ class DealerStore(SurveyStore[HeldByDealer]):
         return self._in_state(OPEN)
 
     def _in_state(self, state: State) -> list[str]:
-        query = select(self.surveys.c.survey).where(self.surveys.c.state == state.value)
+        table = self.surveys
+        query = select(table.c.survey).where(
+            table.c.state == state.value, table.c.deleted.is_(None)
+        )
         return list(self.connection.execute(query).scalars())
 
     def tell(self, held: HeldByDealer, told: dict[str, Any]) -> None:
