@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jrr.planning.shuffled import shuffled_rr
     from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
+    from jrr.tables.frames import estimate_frame, perturb_frame
     from jrr.telemetry.heavy_hitters import HeavyHitters
     from jrr.telemetry.longitudinal import Longitudinal
     from jrr.telemetry.prefix_search import PrefixSearch
@@ -81,8 +82,10 @@ __all__ = [
     "algorithm1",
     "amplified_epsilon",
     "difference",
+    "estimate_frame",
     "from_dict",
     "from_json",
+    "perturb_frame",
     "plan",
     "plan_number",
     "plan_two_phases",
@@ -133,8 +136,10 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",
     "difference": "jrr.estimation.differences",
+    "estimate_frame": "jrr.tables.frames",
     "from_dict": "jrr.mechanisms.registry",
     "from_json": "jrr.mechanisms.registry",
+    "perturb_frame": "jrr.tables.frames",
     "plan": "jrr.planning.plans",
     "plan_number": "jrr.planning.numbers",
     "plan_two_phases": "jrr.planning.two_phases",

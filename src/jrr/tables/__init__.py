@@ -8,6 +8,7 @@ memory work, and leaves either a whole file or none.
     shuffle   files of reports -> one file without order or identifiers
     estimate  files of reports -> shares with error bars, by group, weighted
     estimate_survey  a survey's exported answers -> the estimate of each question
+    headers_of   what reports in a data frame say of themselves (jrr.perturb_frame)
     convert   a file of reports -> the same in another format
 
 What goes wrong is of two kinds (jrr.errors):
@@ -33,6 +34,7 @@ from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
 from jrr.tables.converting import convert
 from jrr.tables.dealing import deal
 from jrr.tables.estimating import estimate, tally
+from jrr.tables.frames import headers_of
 from jrr.tables.header import Header
 from jrr.tables.labels import Labels
 from jrr.tables.perturbing import perturb
@@ -52,6 +54,7 @@ __all__ = [
     "deal",
     "estimate",
     "estimate_survey",
+    "headers_of",
     "perturb",
     "read_header",
     "shuffle",

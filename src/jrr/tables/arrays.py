@@ -61,12 +61,17 @@ def plain_column(array: Any) -> Any:
 
 
 def _usual(array: Any) -> Any:
-    """One kind of text, of the several that Arrow has."""
+    """One kind of text and one of bytes, of the several that Arrow has."""
     if pa.types.is_dictionary(array.type):
         names = _usual(array.dictionary)
         return pa.DictionaryArray.from_arrays(array.indices, names, ordered=array.type.ordered)
-    is_text = pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
-    return pc.cast(array, pa.string()) if is_text else array
+    usual = {
+        pa.large_string(): pa.string(),
+        pa.string_view(): pa.string(),
+        pa.large_binary(): pa.binary(),
+        pa.binary_view(): pa.binary(),
+    }.get(array.type)
+    return array if usual is None else pc.cast(array, usual)
 
 
 def _joined(column: Any) -> Any:

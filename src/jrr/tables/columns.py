@@ -118,16 +118,17 @@ def _field(column: Column, text: bool) -> Any:
 
 
 def _to_arrow(column: Column, array: NDArray[Any], text: bool) -> Any:
-    return pa.array(array) if column.width is None else _bytes_to_arrow(array, text)
+    return pa.array(array) if column.width is None else bytes_to_arrow(array, text)
 
 
 def _from_arrow(column: Column, array: Any) -> NDArray[Any]:
     if column.width is not None:
-        return _bytes_from_arrow(array, column.name, column.width)
+        return bytes_from_arrow(array, column.name, column.width)
     return _numbers(array, column.name, pa.from_numpy_dtype(column.widest))
 
 
-def _bytes_to_arrow(rows: NDArray[np.uint8], text: bool) -> Any:
+def bytes_to_arrow(rows: NDArray[np.uint8], text: bool) -> Any:
+    """A column of rows of bytes; `text`: as hexadecimal digits."""
     width = rows.shape[1]
     packed = np.ascontiguousarray(rows)
     if text:
@@ -139,7 +140,8 @@ def _bytes_to_arrow(rows: NDArray[np.uint8], text: bool) -> Any:
     )
 
 
-def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
+def bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
+    """The rows of bytes of such a column."""
     _no_nulls(array, name)
     if pa.types.is_string(array.type):
         lengths = pc.unique(pc.binary_length(array)).to_pylist()
@@ -150,7 +152,7 @@ def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
         except ValueError:  # a letter that is not one of them
             raise DamagedError(f"column {name} must hold hexadecimal digits") from None
         return np.frombuffer(whole, np.uint8).reshape(-1, width)
-    if array.type == pa.binary():  # as databases tell of such columns
+    if array.type == pa.binary():  # as databases and data frames tell of such columns
         try:
             array = pc.cast(array, pa.binary(width))
         except pa.ArrowException:

@@ -223,7 +223,7 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
     if not isinstance(data, str | os.PathLike):
         if delimiter is not None or encoding is not None:
             raise ArgumentError("delimiter and encoding must be left out for a data frame")
-        return WholeTable(_frame(data), Path("data frame"), text=False)
+        return WholeTable(data_frame(data), Path("data frame"), text=False)
     path = Path(data)
     if not is_foreign(path):
         return Table(path, delimiter=delimiter, encoding=encoding)
@@ -234,7 +234,8 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
     return WholeTable(read_foreign(path), path, text=True)
 
 
-def _frame(data: Any) -> Any:
+def data_frame(data: Any) -> Any:
+    """A data frame of any kind as an Arrow table, with its metadata, or a refusal."""
     allowed = "the name of a file, or a data frame of pandas, polars or Arrow"
     try:
         whole = data if isinstance(data, pa.Table) else pa.table(data)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
@@ -16,6 +16,20 @@ from jrr.mechanisms.numbers import NumberRange, Numbers
 VERSION = 1
 KINDS = ("cards", "reports", "sealed reports")
 VIEWS = ("report", "truths", "cards", "dealer")  # views of which a file states ε
+
+
+class SharedBudget(NamedTuple):
+    """What the answers of one person to several questions lose together.
+
+    Attributes:
+        epsilon: the most that all of them lose, in the view that reports promise.
+        questions: which they are.
+        block: whether one coin perturbed them together; otherwise each had a coin of its own.
+    """
+
+    epsilon: float
+    questions: tuple[str, ...]
+    block: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,7 @@ class Header:
         shuffled: whether the rows are in random order.
         number: where the answer is a number whose mean is asked for, its range.
         sums: where reports hold masks, what dealers told of them.
+        shared: where a person answered other questions too, what all of them lose together.
         rows: how many there are, where the format has no place of its own for that.
 
     Raises:
@@ -58,6 +73,7 @@ class Header:
     shuffled: bool = False
     number: NumberRange | None = None
     sums: CardSums | None = None
+    shared: SharedBudget | None = None
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,12 +122,14 @@ class Header:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        # A file without a number, or without sums, reads as it always did.
+        # A file without a number, sums or other questions reads as it always did.
         more: dict[str, Any] = {}
         if self.number is not None:
             more["number"] = self.number._asdict()
         if self.sums is not None:
             more["sums"] = self.sums.to_document()
+        if self.shared is not None:
+            more["shared"] = self.shared._asdict() | {"questions": list(self.shared.questions)}
         return more | {
             "jrr": VERSION,
             "holds": self.holds,
@@ -164,9 +182,9 @@ class Header:
                 f"{VERSION}): update jrr"
             )
         names = set(cls.__dataclass_fields__) | {"jrr"}
-        perhaps = {"number", "sums"}
+        perhaps = {"number", "sums", "shared"}
         if set(document) | perhaps != names:
-            allowed = f"exactly {sorted(names - perhaps)}, perhaps number and sums"
+            allowed = f"exactly {sorted(names - perhaps)}, perhaps some of {sorted(perhaps)}"
             raise checks.refusal("fields", sorted(document), allowed)
         rows, sums = document["rows"], document.get("sums")
         mechanism = from_dict(document["mechanism"])
@@ -185,6 +203,7 @@ class Header:
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
             sums=None if sums is None else CardSums.from_document(sums, width),
+            shared=_shared(document.get("shared")),
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 
@@ -247,6 +266,16 @@ def _range(value: object) -> NumberRange | None:
     if not isinstance(value, Mapping) or set(value) != set(NumberRange._fields):
         raise checks.refusal("number", value, f"an object with exactly {NumberRange._fields}")
     return NumberRange.checked(**value)
+
+
+def _shared(value: object) -> SharedBudget | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or set(value) != set(SharedBudget._fields):
+        raise checks.refusal("shared", value, f"an object with exactly {SharedBudget._fields}")
+    questions = _words("questions", value["questions"])
+    epsilon = checks.epsilon("epsilon", value["epsilon"])
+    return SharedBudget(epsilon, questions, _flag("block", value["block"]))
 
 
 def _flag(argument: str, value: object) -> bool:

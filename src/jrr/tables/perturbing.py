@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import source
@@ -59,7 +60,6 @@ class _Work:
     def batches(self, rng: Any) -> Iterator[Any]:
         """The rows of the output, one for each row that answers, in the same order."""
         mechanism, schema = self.header.mechanism, self.schema
-        respond = mechanism.respond if self.header.numbers is None else self.header.numbers.respond
         seal = None
         if self.public_key is not None:
             seal = sealing.sealer(self.public_key, mechanism, self.header.binding())
@@ -67,14 +67,7 @@ class _Work:
             values, answering = self.answers.encode(batch.column(0))
             if not len(values):
                 continue
-            cards = None if self.cards is None else self.cards.take(len(values))
-            card_count = 0 if cards is None else len(cards)
-            # Values are in the domain by now: what is refused is a card that no deck has.
-            with nullcontext() if self.cards is None else damage_of(self.cards.path):
-                with_card = respond(values[:card_count], cards, rng)
-            without = respond(values[card_count:], None, rng)
-            reports = np.concatenate((with_card, without))
-            carded = np.arange(len(values)) < card_count
+            reports, carded = respond(self.header, values, self.cards, rng)
             if seal is not None:
                 yield pa.record_batch([seal(reports, carded)], schema=schema)
                 continue
@@ -160,8 +153,6 @@ def perturb(
     check_output(path, force, *inputs, *([] if cards is None else [cards]))
     if len(set(keep)) < len(keep):
         raise checks.refusal("keep", list(keep), "all different")
-    if cards is not None and str(mechanism).lower() != AUTO:
-        raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
     if seal is not None and not Path(seal).is_file():
         raise checks.refusal("seal", str(seal), "a public key that exists")
     table = open_data(data, delimiter=delimiter, encoding=encoding)
@@ -172,24 +163,12 @@ def perturb(
             raise checks.refusal("keep", name, f"another column than {(column, *RESERVED)}")
     if seal is not None and keep:
         raise ArgumentError("keep must be empty for sealed reports: it would tell them apart")
-    numeric = _numeric(column, labels, number, bins, clip=clip, skip_missing=skip_missing)
-    answers: Labels | NumberAnswers
-    if numeric is None:
-        answers, rows = _first_pass(table, column, labels)
-    else:
-        answers, rows = numeric, numeric.count(table)
-    ends = None if numeric is None else numeric.number
-    card_file = None
-    if cards is None:
-        chosen = (
-            alone(mechanism, answers.k, epsilon, rows)
-            if ends is None
-            else alone_number(mechanism, ends, epsilon, rows)
-        )
-        header = Header("reports", chosen)
-    else:
-        card_file = CardFile(*open_reports(cards, "cards"))
-        header = card_file.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
+    answers, rows = read_answers(
+        table, column, labels, number, bins, clip=clip, skip_missing=skip_missing
+    )
+    header, card_file = header_of(
+        answers, rows, column, epsilon, mechanism=mechanism, cards=cards, cardless=cardless
+    )
     text = format_of(path) == "csv"
     if seal is not None and text:
         raise checks.refusal("out", str(path), "a Parquet or Arrow file for sealed reports")
@@ -198,16 +177,7 @@ def perturb(
         column=column,
         keep=tuple(keep),
         answers=answers,
-        header=replace(
-            header,
-            holds="reports" if seal is None else "sealed reports",
-            question=column,
-            labels=answers.names,
-            other=answers.other,
-            declined=answers.declined,
-            number=ends,
-            rows=None,
-        ),
+        header=header if seal is None else replace(header, holds="sealed reports"),
         cards=card_file,
         text=text,
         public_key=seal,
@@ -217,6 +187,75 @@ def perturb(
         batches = watched(work.batches(source(rng)), rows, progress)
         write(path, work.schema, work.header, batches)
     return work.header
+
+
+def read_answers(
+    table: Table,
+    column: str,
+    labels: Labels | Sequence[str] | None = None,
+    number: tuple[float, float] | None = None,
+    bins: Sequence[float] | None = None,
+    *,
+    clip: bool = False,
+    skip_missing: bool = False,
+) -> tuple[Labels | NumberAnswers, int]:
+    """How a column is asked about, and how many of its rows answer; arguments as for `perturb`."""
+    numeric = _numeric(column, labels, number, bins, clip=clip, skip_missing=skip_missing)
+    return (
+        _first_pass(table, column, labels) if numeric is None else (numeric, numeric.count(table))
+    )
+
+
+def header_of(
+    answers: Labels | NumberAnswers,
+    rows: int,
+    column: str,
+    epsilon: float | None,
+    *,
+    mechanism: str = AUTO,
+    cards: str | Path | None = None,
+    cardless: bool = False,
+) -> tuple[Header, CardFile | None]:
+    """What the reports of so many answers will be, and the cards; arguments as for `perturb`."""
+    ends = answers.number if isinstance(answers, NumberAnswers) else None
+    card_file = None
+    if cards is None:
+        chosen = (
+            alone(mechanism, answers.k, epsilon, rows)
+            if ends is None
+            else alone_number(mechanism, ends, epsilon, rows)
+        )
+        header = Header("reports", chosen)
+    else:
+        if str(mechanism).lower() != AUTO:
+            raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
+        card_file = CardFile(*open_reports(cards, "cards"))
+        header = card_file.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
+    made = replace(
+        header,
+        holds="reports",
+        question=column,
+        labels=answers.names,
+        other=answers.other,
+        declined=answers.declined,
+        number=ends,
+        rows=None,
+    )
+    return made, card_file
+
+
+def respond(
+    header: Header, values: NDArray[Any], card_file: CardFile | None, rng: Any
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The reports of some answers, with the next cards of a file, and which had a card."""
+    answer = header.mechanism.respond if header.numbers is None else header.numbers.respond
+    cards = None if card_file is None else card_file.take(len(values))
+    card_count = 0 if cards is None else len(cards)
+    # Values are in the domain by now: what is refused is a card that no deck has.
+    with nullcontext() if card_file is None else damage_of(card_file.path):
+        with_card = answer(values[:card_count], cards, rng)
+    without = answer(values[card_count:], None, rng)
+    return np.concatenate((with_card, without)), np.arange(len(values)) < card_count
 
 
 def default_output(data: str | Path) -> Path:

@@ -1,0 +1,456 @@
+"""Data frames in, data frames out: pandas, polars and Arrow; nothing is written to disk.
+
+A perturbed column carries its header (jrr.tables.header). In Arrow and polars it is the column's
+type, an extension type named `jrr.report`, which Parquet files keep. pandas has no such types: it
+stands in `attrs["jrr"]`, which pandas writes into Parquet files and reads again. Where it was
+lost, nothing is estimated (docs/decisions/0067-frames.md).
+"""
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from jrr._base import checks
+from jrr._base.randomness import source
+from jrr.errors import DamagedError
+from jrr.mechanisms import RR
+from jrr.mechanisms.base import Rng
+from jrr.mechanisms.coins.block import Block
+from jrr.mechanisms.numbers import Bins
+from jrr.mechanisms.report_formats import NumberFormat
+from jrr.mechanisms.shifts import truth_of
+from jrr.tables.arrays import arrow_array, plain_column
+from jrr.tables.card_file import claimed
+from jrr.tables.columns import (
+    bytes_from_arrow,
+    bytes_to_arrow,
+    report_fields,
+    reports_from_arrow,
+    reports_to_arrow,
+)
+from jrr.tables.estimating import estimate_opened
+from jrr.tables.formats import WholeTable, data_frame, readable
+from jrr.tables.header import Header, SharedBudget
+from jrr.tables.labels import Labels
+from jrr.tables.names import CARDED, GROUP
+from jrr.tables.number_answers import NumberAnswers
+from jrr.tables.perturbing import header_of, read_answers, respond
+from jrr.tables.public_columns import texts
+from jrr.tables.reports import ReportFiles
+
+KEY = "jrr"  # of pandas' attrs: column -> header
+_TYPE, _TYPE_NAME, _TYPE_HEADER = "jrr.report", b"ARROW:extension:name", b"ARROW:extension:metadata"
+_OPTIONS = ("labels", "number", "bins", "clip", "skip_missing", "mechanism", "cards", "cardless")
+_LOST = (
+    "a frame whose columns say which mechanism made them: pandas keeps that in attrs, which "
+    "to_csv, to_dict and some joins lose; keep the frame as Parquet, or give headers="
+)
+_ROUNDING = 1 - 2**-50  # so that the parts of ε, as floating-point numbers, do not exceed the whole
+_RESULT = pa.schema(
+    [
+        *(("question", pa.string()), ("answer", pa.string())),
+        *((name, pa.float64()) for name in ("share", "mean", "stderr", "low", "high", "level")),
+        ("reports", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Column:
+    """A column that is to be perturbed."""
+
+    name: str
+    answers: Labels | NumberAnswers
+    rows: int  # that answer
+    options: Mapping[str, Any]  # of the mechanism and its cards
+
+
+def perturb_frame(
+    frame: Any,
+    columns: Mapping[str, Any],
+    epsilon: float,
+    *,
+    split: str | Mapping[str, float] = "even",
+    keep: Sequence[str] | None = None,
+    rng: Rng = None,
+) -> Any:
+    """Perturb columns of a data frame; each row is a person.
+
+    Args:
+        frame: of pandas, polars or Arrow.
+        columns: column -> how it is asked about: a list of its possible answers (or
+            `jrr.tables.Labels`), a pair of the lowest and the highest number for the mean of a
+            number, `jrr.Bins` for a histogram, None for the categories that the column declares,
+            or a mapping with the options of `jrr.tables.perturb`: labels, number, bins, clip,
+            skip_missing, mechanism, cards, cardless.
+        epsilon: what all these answers of a person together lose at most.
+        split: "even": each column has an equal part of ε and a coin of its own; a mapping of all
+            columns to weights: parts by weight; "block": one coin perturbs all of them together,
+            which is more accurate, while errors of columns are no longer independent.
+        keep: other columns to keep; None: all. They stay readable, so leave out names and the like.
+        rng: where randomness comes from; secure by default.
+
+    Returns:
+        A frame of the same kind and length in which these columns hold reports. Rows that were
+        left out (skip_missing) hold nothing. With cards, a column NAME_carded says who had one.
+
+    Raises:
+        ArgumentError: where an argument does not fit the frame.
+
+    Example:
+        >>> import jrr, pyarrow
+        >>> people = pyarrow.table({"bribe": ["no", "yes"] * 500, "age": [30, 50] * 500})
+        >>> asked = {"bribe": ["no", "yes"], "age": (18, 100)}
+        >>> reports = jrr.perturb_frame(people, asked, epsilon=2, rng=jrr.SeededRandom(1))
+        >>> jrr.estimate_frame(reports).column("reports").to_pylist()
+        [1000, 1000, 1000]
+    """
+    epsilon = checks.epsilon("epsilon", epsilon)
+    whole = data_frame(frame)
+    if _headers_in(whole):
+        raise checks.refusal(
+            "frame",
+            list(_headers_in(whole)),
+            "without reports: a column that is "
+            "perturbed twice, or later than others, makes the stated ε wrong; name all at once",
+        )
+    if not columns:
+        raise checks.refusal("columns", dict(columns), "at least one column")
+    table = WholeTable(whole, Path("data frame"), text=False)
+    others = [name for name in table.columns if name not in columns] if keep is None else list(keep)
+    for name in others:
+        table.require("keep", name)
+        if name in columns:
+            raise checks.refusal("keep", name, "a column that is not perturbed")
+    asked = [_column(table, name, how) for name, how in columns.items()]
+    make = _block if split == "block" else _separate
+    made = make(table, asked, epsilon, split, source(rng))
+    return _assembled(frame, whole, others, made)
+
+
+def estimate_frame(
+    frame: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    by: str | Sequence[str] = (),
+    level: float = 0.95,
+    headers: Mapping[str, Header] | None = None,
+    **options: Any,
+) -> Any:
+    """Estimate shares and means from a frame of reports.
+
+    Args:
+        frame: what `perturb_frame` made, whole or in part, or a Parquet file of it.
+        columns: which of its questions; None: all.
+        by: public columns: one estimate for each combination of their values. Groups of fewer than
+            `min_cell` reports are left out, with a warning that says how many.
+        level: of the intervals.
+        headers: column -> header, where the frame lost them (see `headers_of`).
+        **options: as for `jrr.tables.estimate`: weight, min_cell, decks, population,
+            population_size.
+
+    Returns:
+        A tidy frame of the same kind (of a file: an Arrow table): the columns of `by`, then
+        question, answer, share, mean, stderr, low, high, level, reports. Of a number there is one
+        row with its mean; of other questions one row per answer with its share.
+
+    Raises:
+        ArgumentError: where a column does not say which mechanism made it, or does not exist.
+        DamagedError: where a column holds what its mechanism cannot have made.
+    """
+    whole = _read(frame)
+    known = _headers_in(whole) if headers is None else dict(headers)
+    if not known:
+        raise checks.refusal("frame", whole.column_names, _LOST)
+    chosen = list(known) if columns is None else list(columns)
+    for name in [name for name in chosen if name not in known]:
+        raise checks.refusal("columns", name, f"one of {list(known)}, which say their mechanism")
+    groups = [by] if isinstance(by, str) else list(by)
+    for name in [name for name in groups if name in known or name not in whole.column_names]:
+        raise checks.refusal("by", name, "a column of the frame that holds no reports")
+    keys, values = _groups(whole, groups)
+    rows: list[dict[str, Any]] = []
+    hidden = 0
+    for name in chosen:
+        files = _reports(whole, name, known[name], keys, options.get("weight"))
+        result = estimate_opened(files, by=None if keys is None else GROUP, **options)
+        hidden += result.groups.hidden
+        of_groups = [row for row in result.to_rows(level) if (row["group"] == "") == (keys is None)]
+        rows += [{"question": name, **row} for row in of_groups]
+    if hidden:
+        warnings.warn(
+            f"{hidden} groups have fewer reports than min_cell and are left out", stacklevel=2
+        )
+    tidy = pa.Table.from_pylist(
+        [{name: row.get(name) for name in _RESULT.names} for row in rows], _RESULT
+    )
+    if values is not None:
+        places = [int(row["group"]) for row in rows]
+        order = np.argsort(places, kind="stable")
+        found = values.take(pa.array(places, pa.int64()))
+        tidy = pa.table([*found.columns, *tidy.columns], [*groups, *tidy.column_names]).take(order)
+    return _same_kind(frame, tidy)
+
+
+def headers_of(frame: Any) -> dict[str, Header]:
+    """What the columns of a frame of reports say of themselves: column -> header.
+
+    Args:
+        frame: what `jrr.perturb_frame` made, or a Parquet file of it.
+
+    Returns:
+        Column -> header, with its mechanism, its ε and what a person loses in all (`shared`);
+        empty where the frame lost them.
+
+    Raises:
+        DamagedError: where what they say cannot be used.
+    """
+    return _headers_in(_read(frame))
+
+
+def _column(table: WholeTable, name: str, how: Any) -> _Column:
+    """How one column is asked about, every refusal before anything is drawn."""
+    table.require("columns", name)
+    options: dict[str, Any] = dict(how) if isinstance(how, Mapping) else {}
+    if isinstance(how, Bins):
+        options = {"bins": how.edges, "clip": how.clip}
+    elif isinstance(how, tuple) and len(how) == 2 and not any(isinstance(e, str) for e in how):
+        options = {"number": how}
+    elif how is not None and not isinstance(how, Mapping):
+        options = {"labels": how}
+    for option in [option for option in options if option not in _OPTIONS]:
+        raise checks.refusal(f"columns[{name!r}]", option, f"some of {_OPTIONS}")
+    reading = {word: options.pop(word) for word in _OPTIONS[:5] if word in options}
+    answers, rows = read_answers(table, name, **reading)
+    return _Column(name=name, answers=answers, rows=rows, options=options)
+
+
+_Made = list[tuple[Header, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]]
+
+
+def _separate(
+    table: WholeTable, asked: list[_Column], epsilon: float, split: Any, rng: Any
+) -> _Made:
+    """Each column by a coin of its own: header, reports, who had a card, which rows answer."""
+    names = tuple(column.name for column in asked)
+    weights = dict.fromkeys(names, 1.0) if split == "even" else split
+    if not isinstance(weights, Mapping) or set(weights) != set(names):
+        raise checks.refusal("split", split, f"'even', 'block' or a weight for each of {names}")
+    positive = {name: checks.positive(f"split[{name!r}]", weights[name]) for name in names}
+    total = sum(positive.values())
+    shared = SharedBudget(epsilon, names) if len(names) > 1 else None
+    prepared = []
+    for column in asked:
+        part = epsilon if shared is None else epsilon * positive[column.name] / total * _ROUNDING
+        header, cards = header_of(column.answers, column.rows, column.name, part, **column.options)
+        prepared.append((column, replace(header, shared=shared), cards))
+    made: _Made = []
+    with ExitStack() as stack:
+        for used in [cards.path for _, _, cards in prepared if cards is not None]:
+            stack.enter_context(claimed(used, Path("a data frame")))
+        for column, header, cards in prepared:
+            values, answering = column.answers.encode(arrow_array(table.whole[column.name]))
+            made.append((header, *respond(header, values, cards, rng), answering))
+    return made
+
+
+def _block(table: WholeTable, asked: list[_Column], epsilon: float, split: Any, rng: Any) -> _Made:
+    """All columns by one coin: all answers are true, or all are one of the other combinations.
+
+    What is told of each column is then randomized response (docs/theory.md, section on blocks).
+    """
+    for column in asked:
+        if column.options or not column.answers.names:
+            raise checks.refusal(
+                f"columns[{column.name!r}]",
+                column.name,
+                "a column of labels or bins, without cards "
+                "and with no mechanism of its own, in a block",
+            )
+    sizes = Block(tuple(column.answers.k for column in asked)).sizes  # refuses too many
+    coin = RR(math.prod(sizes), epsilon=epsilon)
+    encoded = [one.answers.encode(arrow_array(table.whole[one.name])) for one in asked]
+    together = np.logical_and.reduce([answering for _, answering in encoded])
+    of_all = [values[together[answering]].astype(np.int64) for values, answering in encoded]
+    told = np.unravel_index(coin.respond(np.ravel_multi_index(of_all, sizes), None, rng), sizes)
+    keep = float(coin.moments.p[0] - coin.moments.q[0])
+    shared = SharedBudget(epsilon, tuple(column.name for column in asked), block=True)
+    nobody = np.zeros(int(together.sum()), np.bool_)
+    return [
+        (
+            Header(
+                "reports",
+                RR(one.answers.k, p=truth_of(keep, one.answers.k)),
+                question=one.name,
+                labels=one.answers.names,
+                other=one.answers.other,
+                declined=one.answers.declined,
+                shared=shared,
+            ),
+            reports.astype(np.uint32),
+            nobody,
+            together,
+        )
+        for one, reports in zip(asked, told, strict=True)
+    ]
+
+
+def _assembled(frame: Any, whole: Any, others: list[str], made: _Made) -> Any:
+    """A frame of the same kind as the one given, with reports in place of answers."""
+    columns: dict[str, Any] = {}
+    headers: dict[str, Header] = {}
+    carded: dict[str, Any] = {}
+    for header, reports, flags, answering in made:
+        # Rows that did not answer hold nothing.
+        places = pa.array(np.cumsum(answering) - 1, mask=~answering)
+        name = header.question
+        headers[name] = header
+        columns[name] = _to_column(header, reports).take(places)
+        if header.mechanism.deals:
+            carded[f"{name}_{CARDED}"] = pa.array(flags).take(places)
+    kept = [name for name in whole.column_names if name in others or name in headers]
+    clash = set(carded) & set(kept)
+    if clash:
+        raise checks.refusal("keep", min(clash), "another column: reports need this name")
+    if _is_of(frame, "pandas"):
+        series = {name: array.to_pandas().array for name, array in {**columns, **carded}.items()}
+        # Not by pandas' own alignment: rows stay in their order, whatever their index is.
+        out = frame[[name for name in frame.columns if name in kept]].assign(**series)
+        out.attrs = {**frame.attrs, KEY: {name: one.to_dict() for name, one in headers.items()}}
+        return out
+    table = whole.select(kept).replace_schema_metadata(None)
+    for name, labelled in columns.items():
+        array = plain_column(labelled)  # polars cannot hand over an extension of categories
+        told = {_TYPE_NAME: _TYPE.encode(), _TYPE_HEADER: headers[name].to_json().encode()}
+        place = table.column_names.index(name)
+        table = table.set_column(place, pa.field(name, array.type, metadata=told), array)
+    for name, array in carded.items():
+        table = table.append_column(name, array)
+    return _same_kind(frame, table)
+
+
+def _is_of(frame: Any, library: str) -> bool:
+    return type(frame).__module__.partition(".")[0] == library
+
+
+def _same_kind(frame: Any, table: Any) -> Any:
+    """An Arrow table as the kind of frame that was given; of anything else, Arrow."""
+    if _is_of(frame, "pandas"):
+        return table.to_pandas()
+    return type(frame)(table) if _is_of(frame, "polars") else table
+
+
+def _read(frame: Any) -> Any:
+    """A frame, or a Parquet file of one, as an Arrow table with its metadata."""
+    if not isinstance(frame, str | os.PathLike):
+        return data_frame(frame)
+    path = Path(frame)
+    if not path.is_file():
+        raise checks.refusal("frame", str(path), "a data frame, or a Parquet file that exists")
+    with readable(path):
+        return data_frame(pq.read_table(path))
+
+
+def _headers_in(whole: Any) -> dict[str, Header]:
+    """Column -> header, by the types of the columns or by what pandas says of them."""
+    found: dict[str, Header] = {}
+    for field in whole.schema:
+        told = field.metadata or {}
+        if told.get(_TYPE_NAME) == _TYPE.encode():
+            text = told.get(_TYPE_HEADER, b"").decode("utf-8", "replace")
+            found[field.name] = Header.from_json(text, f"column {field.name}")
+    try:
+        attributes = json.loads((whole.schema.metadata or {}).get(b"pandas", b"{}"))
+        documents = attributes.get("attributes", {}).get(KEY, {})
+        in_frame = {name: documents[name] for name in whole.column_names if name in documents}
+    except (ValueError, TypeError, AttributeError):
+        raise DamagedError(f"attrs[{KEY!r}] must be an object of columns and headers") from None
+    for name, document in in_frame.items():
+        found.setdefault(name, Header.from_json(json.dumps(document), f"column {name}"))
+    return found
+
+
+def _to_column(header: Header, reports: NDArray[Any]) -> Any:
+    """Reports as one column: labels, numbers, or bytes."""
+    form = header.mechanism.report_format
+    if header.labels and isinstance(form, NumberFormat):
+        names = pa.array(header.labels, pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(reports.astype(np.int32)), names)
+    if len(form.columns) > 1:  # a seed and a number
+        return bytes_to_arrow(form.pack(np.asarray(reports)), text=False)
+    return reports_to_arrow(header.mechanism, np.asarray(reports), text=False)[0]
+
+
+def _from_column(header: Header, name: str, column: Any) -> NDArray[Any]:
+    """The reports that `_to_column` wrote, of rows that have one."""
+    form = header.mechanism.report_format
+    if header.labels and isinstance(form, NumberFormat):
+        codes = pc.index_in(texts(column), pa.array(header.labels, pa.string()))
+        if codes.null_count:
+            raise DamagedError(
+                f"column {name} must hold only the labels {list(header.labels)!r:.200}"
+            )
+        values: NDArray[Any] = codes.to_numpy(zero_copy_only=False)
+        return values
+    if len(form.columns) > 1:
+        return form.unpack(bytes_from_arrow(column, name, form.width))
+    if pa.types.is_floating(column.type):  # as pandas writes whole numbers beside missing ones
+        try:
+            column = pc.cast(column, pa.int64())
+        except pa.ArrowException as error:
+            raise DamagedError(f"column {name} must hold whole numbers: {error}") from None
+    return reports_from_arrow(header.mechanism, pa.record_batch({"report": column}))
+
+
+def _groups(whole: Any, by: list[str]) -> tuple[Any, Any]:
+    """Of each row the number of its group, as a text; and the values of each group, in order."""
+    if not by:
+        return None, None
+    codes = np.zeros(len(whole), np.int64)
+    for name in by:
+        column = arrow_array(whole[name])
+        column = texts(column) if pa.types.is_dictionary(column.type) else column
+        names = pc.unique(column)
+        names = names.take(pc.sort_indices(names))
+        codes = codes * len(names) + pc.index_in(column, names).to_numpy()
+    _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
+    values = [arrow_array(whole[name]).take(pa.array(first)) for name in by]
+    return pc.cast(pa.array(groups), pa.string()), pa.table(values, by)
+
+
+def _reports(whole: Any, name: str, header: Header, keys: Any, weight: str | None) -> ReportFiles:
+    """The reports of one column as a table of their own, as files have them."""
+    with_carded = header.mechanism.deals
+    needed = [name, *([f"{name}_{CARDED}"] if with_carded else []), *([weight] if weight else [])]
+    for column in needed:
+        if whole.column_names.count(column) != 1:
+            raise checks.refusal("frame", whole.column_names, f"one with the column {column} once")
+    column = arrow_array(whole[name])
+    asked = pc.is_valid(texts(column)) if pa.types.is_floating(column.type) else column.is_valid()
+    reports = _from_column(header, name, column.filter(asked))
+    fields = [field.name for field in report_fields(header.mechanism, text=False)]
+    columns = dict(
+        zip(fields, reports_to_arrow(header.mechanism, reports, text=False), strict=True)
+    )
+    flags: Any = pa.array(np.zeros(len(reports), np.bool_))
+    if with_carded:
+        flags = arrow_array(whole[f"{name}_{CARDED}"]).filter(asked)
+    columns[CARDED] = flags
+    if keys is not None:
+        columns[GROUP] = keys.filter(asked)
+    if weight is not None:
+        columns[weight] = arrow_array(whole[weight]).filter(asked)
+    table = WholeTable(pa.table(columns), Path("data frame"), text=False)
+    return ReportFiles(header=header, tables=((table, header),))

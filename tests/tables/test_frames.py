@@ -1,0 +1,458 @@
+"""Data frames in, data frames out; what keeps the mechanism of reports, and what loses it."""
+
+import itertools
+import json
+import math
+import pickle
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import jrr
+from jrr import tables
+from jrr.errors import ArgumentError, DamagedError
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+PEOPLE = 240
+DATA: dict[str, Any] = {
+    "name": [f"person {number}" for number in range(PEOPLE)],
+    "bribe": ["no", "no", "yes", "no"] * (PEOPLE // 4),
+    "job": ["clerk", "judge", "other"] * (PEOPLE // 3),
+    "age": [20, 30, 40] * (PEOPLE // 3),
+    "region": ["south", "north"] * (PEOPLE // 2),
+    "wave": [2, 1, 1] * (PEOPLE // 3),
+}
+ASKED = {"bribe": ["no", "yes"], "job": ["judge", "clerk", "other"]}
+MAKE: dict[str, Callable[[Any], Any]] = {
+    "pandas": lambda data: pd.DataFrame(data, index=range(1000, 1000 + PEOPLE)),
+    "polars": pl.DataFrame,
+    "Arrow": pa.table,
+}
+CLOSE = 300.0  # so large an ε that answers are as good as told
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("split", ["even", "block", {"bribe": 2, "job": 1}])
+def test_frames_of_every_kind(kind: str, split: Any) -> None:
+    people = MAKE[kind](DATA)
+    reports = jrr.perturb_frame(people, ASKED, CLOSE, split=split)
+    assert type(reports) is type(people)
+    assert len(reports) == PEOPLE
+    if kind == "pandas":
+        assert list(reports.columns) == list(people.columns)
+        assert list(reports.index) == list(people.index)
+        assert list(reports["job"].cat.categories) == ASKED["job"]
+        assert "jrr" not in people.attrs
+        assert list(people["bribe"]) == DATA["bribe"]
+    found = jrr.estimate_frame(reports, by=["region", "wave"])
+    assert type(found) is type(people)
+    rows = rows_of(found)
+    assert [(row["region"], row["wave"]) for row in rows[::5]] == [
+        *(("north", 1), ("north", 2), ("south", 1), ("south", 2))
+    ]  # of the same type and in their order
+    for row in rows:
+        here = [
+            (answer, region, wave) == (row["answer"], row["region"], row["wave"])
+            for answer, region, wave in zip(
+                DATA[row["question"]], DATA["region"], DATA["wave"], strict=True
+            )
+        ]
+        assert row["share"] * row["reports"] == pytest.approx(sum(here), abs=1e-6)
+        assert row["low"] <= row["share"] <= row["high"]
+        assert row["level"] == 0.95
+    headers = tables.headers_of(reports)
+    assert {header.shared.questions for header in headers.values() if header.shared} == {
+        ("bribe", "job")
+    }
+
+
+def test_numbers_histograms_and_rows_left_out() -> None:
+    data = DATA | {"age": [20, None, 40] * (PEOPLE // 3)}
+    asked = {
+        "age": {"number": (0, 100), "skip_missing": True},
+        "wave": jrr.Bins((0.5, 1.5, 2.5)),
+    }
+    for make in MAKE.values():
+        reports = jrr.perturb_frame(make(data), asked, CLOSE)
+        assert [row["age"] is None for row in rows_of(reports)] == [
+            age is None for age in data["age"]
+        ]
+        mean, *bins = rows_of(jrr.estimate_frame(reports))
+        assert mean["reports"] == PEOPLE * 2 // 3
+        assert mean["answer"] is None
+        assert abs(mean["mean"] - 30) < 6 * mean["stderr"] + 1e-9
+        assert [row["share"] for row in bins] == pytest.approx([2 / 3, 1 / 3], abs=1e-6)
+    with pytest.raises(ArgumentError, match="must have no missing values"):
+        jrr.perturb_frame(pa.table(data), {"age": (0, 100)}, 1.0)
+
+
+@pytest.mark.parametrize("mechanism", ["rr", "ss", "sue", "oue", "olh"])
+def test_every_kind_of_report_goes_through_every_frame(mechanism: str, tmp_path: Path) -> None:
+    for make in MAKE.values():
+        how = {"job": {"labels": ASKED["job"], "mechanism": mechanism}}
+        reports = jrr.perturb_frame(make(DATA), how, 8.0, rng=jrr.SeededRandom(3))
+        path = tmp_path / "reports.parquet"
+        _write(reports, path)
+        here, there = (
+            jrr.estimate_frame(reports, weight="wave"),
+            jrr.estimate_frame(path, weight="wave"),
+        )
+        assert rows_of(here) == rows_of(there)
+        assert rows_of(here)[0]["reports"] == PEOPLE
+
+
+def _write(frame: Any, path: Path) -> None:
+    if isinstance(frame, pa.Table):
+        pq.write_table(frame, path)
+    else:
+        (frame.to_parquet if hasattr(frame, "to_parquet") else frame.write_parquet)(path)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 3), (3, 4, 2)])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_a_block_is_what_its_columns_say(sizes: tuple[int, ...], epsilon: float) -> None:
+    """Enumerated: one coin over all combinations; of each column the stated randomized response."""
+    combinations = list(itertools.product(*map(range, sizes)))
+    coin = jrr.RR(len(combinations), epsilon=epsilon)
+    lie = (1 - coin.p) / (len(combinations) - 1)
+    data = {str(j): [str(values[j]) for values in combinations * 30] for j in range(len(sizes))}
+    asked = {name: sorted(set(column)) for name, column in data.items()}
+    headers = tables.headers_of(jrr.perturb_frame(pa.table(data), asked, epsilon, split="block"))
+    for j, header in enumerate(headers.values()):
+        for truth, told in itertools.product(range(sizes[j]), repeat=2):
+            first = next(values for values in combinations if values[j] == truth)
+            chance = sum(
+                coin.p if values == first else lie for values in combinations if values[j] == told
+            )
+            p = header.mechanism.to_dict()["p"]
+            stated = p if told == truth else (1 - p) / (sizes[j] - 1)
+            assert chance == pytest.approx(stated, rel=1e-12)
+        assert header.shared == (epsilon, tuple(asked), True)
+    assert math.log(coin.p / lie) <= epsilon * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("columns", range(1, 12))
+def test_the_parts_of_epsilon_never_exceed_the_whole(columns: int) -> None:
+    data = {str(number): ["no", "yes"] * 5 for number in range(columns)}
+    for epsilon in (0.1, 0.3, 1.0, 2.0, 7.7):
+        weights = {name: 1 / (3 + at) for at, name in enumerate(data)}
+        for split in ("even", weights):
+            asked = {key: ["no", "yes"] for key in data}
+            reports = jrr.perturb_frame(pa.table(data), asked, epsilon, split=split)
+            losses = [header.mechanism.epsilon() for header in tables.headers_of(reports).values()]
+            spent = sum(map(Fraction, losses))
+            assert Fraction(epsilon) * Fraction(999, 1000) < spent <= Fraction(epsilon)
+
+
+def test_cards_in_a_frame(tmp_path: Path) -> None:
+    """The reports are those of a file, word by word, and masks and cards are spent likewise."""
+    mechanism = jrr.plan(PEOPLE, 1.0, announced=False).mechanism
+    how: dict[str, Any] = {"labels": ASKED["bribe"]}
+    found = []
+    for place in ("file", "frame"):
+        cards = tmp_path / f"{place}.parquet"
+        tables.deal(mechanism, cards, rng=jrr.SeededRandom(5))
+        rng = jrr.SeededRandom(6)
+        if place == "file":
+            out = tmp_path / "reports.parquet"
+            tables.perturb(pa.table(DATA), "bribe", out, cards=cards, epsilon=1.0, rng=rng, **how)
+            found.append(tables.estimate(out).estimate.counts.tolist())
+            continue
+        reports = jrr.perturb_frame(
+            pd.DataFrame(DATA), {"bribe": how | {"cards": cards}}, 1.0, rng=rng
+        )
+        assert reports["bribe_carded"].all()
+        found.append((jrr.estimate_frame(reports)["share"] * PEOPLE).tolist())
+        with pytest.raises(ArgumentError, match="cards must be fresh"):
+            jrr.perturb_frame(pa.table(DATA), {"bribe": how | {"cards": cards}}, 1.0)
+        with pytest.raises(ArgumentError, match="bribe_carded"):
+            jrr.estimate_frame(reports.drop(columns="bribe_carded"))
+    assert found[0] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"columns": {"bribes": None}}, "columns must be a column of data frame"),
+        ({"columns": {}}, "at least one column"),
+        ({"columns": {"bribe": {"label": ["no", "yes"]}}}, "got columns.*'label'"),
+        ({"columns": {"bribe": ["no", "maybe"]}}, "must hold only the labels"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"split": "odd"}, "split must be 'even', 'block' or a weight"),
+        ({"split": {"bribe": 1}}, "a weight for each of"),
+        ({"split": {"bribe": 1, "job": 0}}, "split"),
+        ({"split": "block", "columns": {"bribe": ["no", "yes"], "age": (0, 100)}}, "in a block"),
+        ({"keep": ["bribe"]}, "a column that is not perturbed"),
+        ({"keep": ["town"]}, "keep must be a column"),
+        ({"frame": [1, 2]}, "a data frame of pandas, polars or Arrow"),
+    ],
+)
+def test_what_is_refused(arguments: dict[str, Any], match: str) -> None:
+    usual = {"frame": pa.table(DATA), "columns": ASKED, "epsilon": 1.0}
+    with pytest.raises(ArgumentError, match=match):
+        jrr.perturb_frame(**(usual | arguments))
+
+
+def test_estimates_that_are_refused() -> None:
+    reports = jrr.perturb_frame(pd.DataFrame(DATA), ASKED, 2.0, keep=["region"])
+    assert list(reports.columns) == ["bribe", "job", "region"]
+    with pytest.raises(ArgumentError, match="without reports"):
+        jrr.perturb_frame(reports, {"region": ["north", "south"]}, 1.0)
+    with pytest.raises(ArgumentError, match="columns must be one of"):
+        jrr.estimate_frame(reports, ["region"])
+    for by in ("bribe", "town"):
+        with pytest.raises(ArgumentError, match="by must be a column of the frame that holds no"):
+            jrr.estimate_frame(reports, by=by)
+    with pytest.raises(DamagedError, match="must hold only the labels"):
+        jrr.estimate_frame(reports.assign(bribe="perhaps"))
+    with pytest.warns(UserWarning, match="2 groups have fewer reports"):
+        few = jrr.estimate_frame(reports.iloc[:25], ["bribe"], by=["region"], min_cell=30)
+    assert len(few) == 0
+    broken = reports.copy()
+    broken.attrs["jrr"] = {"bribe": {"jrr": 1}}
+    with pytest.raises(DamagedError, match="the header cannot be used"):
+        jrr.estimate_frame(broken)
+    headers = tables.headers_of(reports)
+    lost = pd.DataFrame(reports.to_dict("list"))
+    again = jrr.estimate_frame(lost, headers=headers)
+    assert again.equals(jrr.estimate_frame(reports))
+
+
+def test_the_errors_of_the_documents() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "frames.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(?:\"even|\{\"bribe|\"block).*", page, re.MULTILINE)
+    told = [float(number) for row in rows for number in re.findall(r"\d\.\d\d", row)]
+    data = pa.table({"a": ["x", "y"], "b": ["x", "y"]})
+    splits: list[Any] = ["even", {"a": 3, "b": 1}, "block"]
+    found = []
+    for split in splits:
+        asked = {key: ["x", "y"] for key in data.column_names}
+        headers = tables.headers_of(jrr.perturb_frame(data, asked, 2.0, split=split)).values()
+        variances = [header.mechanism.variance([500, 1500])[0] for header in headers]
+        found += [round(100 * math.sqrt(variance) / 2000, 2) for variance in variances]
+    assert told == [found[0], *found[2:5]]
+
+
+# -- every way to lose the mechanism, or the mark -------------------------------------------------
+
+_P, _L, _A = (make(DATA) for make in MAKE.values())
+MECHANISM = jrr.plan(PEOPLE, 1.0, announced=False).mechanism
+
+
+def _pandas() -> Any:
+    return jrr.perturb_frame(_P, ASKED, 2.0)
+
+
+def _polars() -> Any:
+    return jrr.perturb_frame(_L, ASKED, 2.0)
+
+
+def _arrow() -> Any:
+    return jrr.perturb_frame(_A, ASKED, 2.0)
+
+
+def _array() -> Any:
+    return MECHANISM.respond([0, 1] * (PEOPLE // 2), MECHANISM.deal())
+
+
+def _through(path: Path, write: Callable[[Path], Any], read: Callable[[Path], Any]) -> Any:
+    write(path)
+    return read(path)
+
+
+_other = {"name": DATA["name"], "town": ["a"] * PEOPLE}
+WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]] = [
+    (
+        "pandas",
+        "rows chosen, sorted, sampled",
+        _pandas,
+        lambda f, p: f[f["age"] > 20].sort_values("age").sample(30),
+        True,
+    ),
+    (
+        "pandas",
+        "columns added, dropped",
+        _pandas,
+        lambda f, p: f.assign(new=1).drop(columns="job"),
+        True,
+    ),
+    (
+        "pandas",
+        "`concat` of frames perturbed alike",
+        _pandas,
+        lambda f, p: pd.concat([f, jrr.perturb_frame(_P, ASKED, 2.0)]),
+        True,
+    ),
+    (
+        "pandas",
+        "`concat` with another ε",
+        _pandas,
+        lambda f, p: pd.concat([f, jrr.perturb_frame(_P, ASKED, 1.0)]),
+        False,
+    ),
+    (
+        "pandas",
+        "column renamed",
+        _pandas,
+        lambda f, p: f.rename(columns={"bribe": "b", "job": "j"}),
+        False,
+    ),
+    (
+        "pandas",
+        "`merge`, `join`",
+        _pandas,
+        lambda f, p: f.merge(pd.DataFrame(_other), on="name"),
+        False,
+    ),
+    ("pandas", "Parquet", _pandas, lambda f, p: _through(p, f.to_parquet, pd.read_parquet), True),
+    ("pandas", "pickle", _pandas, lambda f, p: _through(p, f.to_pickle, pd.read_pickle), True),
+    ("pandas", "CSV", _pandas, lambda f, p: _through(p, f.to_csv, pd.read_csv), False),
+    ("pandas", "JSON", _pandas, lambda f, p: _through(p, f.to_json, pd.read_json), False),
+    ("pandas", "`to_dict`", _pandas, lambda f, p: pd.DataFrame(f.to_dict("list")), False),
+    ("pandas", "as a numpy array", _pandas, lambda f, p: f.to_numpy(), False),
+    ("pandas", "as polars", _pandas, lambda f, p: pl.from_pandas(f), False),
+    ("pandas", "as Arrow", _pandas, lambda f, p: pa.table(f), True),
+    (
+        "polars",
+        "rows chosen, sorted, sampled",
+        _polars,
+        lambda f, p: f.filter(pl.col("age") > 20).sort("age").sample(30),
+        True,
+    ),
+    (
+        "polars",
+        "columns added, dropped",
+        _polars,
+        lambda f, p: f.with_columns(new=1).drop("job"),
+        True,
+    ),
+    (
+        "polars",
+        "`concat` of frames perturbed alike",
+        _polars,
+        lambda f, p: pl.concat([f, jrr.perturb_frame(_L, ASKED, 2.0)]),
+        True,
+    ),
+    (
+        "polars",
+        "`concat` with another ε",
+        _polars,
+        lambda f, p: pl.concat([f, jrr.perturb_frame(_L, ASKED, 1.0)]),
+        False,
+    ),
+    ("polars", "column renamed", _polars, lambda f, p: f.rename({"bribe": "b"}), True),
+    ("polars", "`join`", _polars, lambda f, p: f.join(pl.DataFrame(_other), on="name"), True),
+    (
+        "polars",
+        "Parquet",
+        _polars,
+        lambda f, p: _through(p, f.write_parquet, pl.read_parquet),
+        True,
+    ),
+    ("polars", "pickle", _polars, lambda f, p: pickle.loads(pickle.dumps(f)), True),
+    ("polars", "CSV", _polars, lambda f, p: _through(p, f.write_csv, pl.read_csv), False),
+    ("polars", "JSON", _polars, lambda f, p: _through(p, f.write_json, pl.read_json), False),
+    ("polars", "as a numpy array", _polars, lambda f, p: f.to_numpy(), False),
+    ("polars", "as pandas", _polars, lambda f, p: f.to_pandas(), False),
+    ("polars", "as Arrow", _polars, lambda f, p: f.to_arrow(), True),
+    ("Arrow", "rows chosen", _arrow, lambda f, p: f.slice(3, 100), True),
+    (
+        "Arrow",
+        "`concat_tables` of tables perturbed alike",
+        _arrow,
+        lambda f, p: pa.concat_tables([f, f]),
+        True,
+    ),
+    (
+        "Arrow",
+        "Parquet",
+        _arrow,
+        lambda f, p: _through(p, lambda q: pq.write_table(f, q), pq.read_table),
+        True,
+    ),
+    ("Arrow", "as pandas", _arrow, lambda f, p: f.to_pandas(), False),
+    ("Arrow", "as polars", _arrow, lambda f, p: pl.from_arrow(f), True),
+    (
+        "Arrow",
+        "`to_pylist`, JSON",
+        _arrow,
+        lambda f, p: pa.Table.from_pylist(json.loads(json.dumps(f.to_pylist()))),
+        False,
+    ),
+    (
+        "numpy",
+        "rows chosen, concatenated, copied",
+        _array,
+        lambda a, p: np.concatenate([a[:9], a[[20, 30]], a[40:].copy()]),
+        True,
+    ),
+    ("numpy", "pickle", _array, lambda a, p: pickle.loads(pickle.dumps(a)), True),
+    (
+        "numpy",
+        "`np.array`, `astype`, arithmetic",
+        _array,
+        lambda a, p: np.array(a).astype(np.int16) + 0,
+        False,
+    ),
+    (
+        "numpy",
+        "`np.save` and `np.load`",
+        _array,
+        lambda a, p: _through(p.with_suffix(".npy"), lambda q: np.save(q, a), np.load),
+        False,
+    ),
+    ("numpy", "`tolist`, JSON", _array, lambda a, p: json.loads(json.dumps(a.tolist())), False),
+    (
+        "numpy",
+        "single reports as JSON",
+        _array,
+        lambda a, p: [
+            MECHANISM.report_from_json(
+                json.loads(json.dumps(MECHANISM.report_to_json(int(one), carded=True)))
+            )
+            for one in a
+        ],
+        True,
+    ),
+    ("numpy", "as a column of pandas", _array, lambda a, p: pd.Series(a), False),
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]}: {way[1]}".replace("`", ""))
+def test_the_mechanism_is_kept_or_the_estimate_refused(way: Any, tmp_path: Path) -> None:
+    _, _, make, change, kept = way
+
+    def estimated() -> int:
+        changed = change(make(), tmp_path / "frame")
+        if make is _array:
+            return int(MECHANISM.estimate(changed).n)
+        return len(jrr.estimate_frame(changed, min_cell=1))
+
+    if kept:
+        assert estimated() > 0
+    else:
+        refusals = (ArgumentError, pl.exceptions.PolarsError)  # polars refuses CSV by itself
+        with pytest.raises(refusals):
+            estimated()
+
+
+def test_the_table_of_the_documents_is_this_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "frames.md").read_text("utf-8")
+    for library, what, _, _, kept in WAYS:
+        assert f"| {library} | {what} | {'kept' if kept else 'refused'} |" in page
+    assert page.count("| kept |") + page.count("| refused |") == len(WAYS)
