@@ -265,6 +265,25 @@ def test_refusals() -> None:
         jrr.Block((4,))
     with pytest.raises(jrr.JrrError, match=r"size must be .*1\.\.4, got size=5"):
         jrr.Subset(5, 5)
+    for steps, width, words in (
+        (0, 3, r"steps must be a whole number in 1\.\.64, got steps=0"),
+        (65, 3, r"steps must be a whole number in 1\.\.64, got steps=65"),
+        (4, 0, r"width must be a whole number in 1\.\.128, got width=0"),
+        (4, 129, r"width must be a whole number in 1\.\.128, got width=129"),
+        (2.5, 3, "steps must be a whole number .*got steps=2.5"),
+    ):
+        with pytest.raises(jrr.JrrError, match=words):
+            jrr.Window(steps, width)  # type: ignore[arg-type]
+    for coin, words in (
+        (["window", 3], "coin must be .'window', steps, width., got"),
+        (["block", 64, 65], "sizes must be .*4,096, which is 4,160"),
+        (["block", 2, 1], "sizes must be a whole number in 2"),
+        (["subset", 3, 1], 'coin must be ."subset", size., got'),
+        (["rr", 3], 'coin must be "rr" without numbers'),
+    ):
+        k = 2 if coin[0] == "window" else 4
+        with pytest.raises(jrr.JrrError, match=words):
+            jrr.MRR(9, own=3.0, card_rate=0.3, total_rate=0.1, k=k, coin=coin)
     m = jrr.MRR(9, own=3.0, card_rate=0.3, announced_rate=0.1, coin=jrr.Block((2, 3)))
     for values in ([0, 1], [[0, 1, 1]]):
         with pytest.raises(jrr.JrrError, match="values must be rows of 2 answers"):

@@ -143,16 +143,14 @@ def test_the_loss_is_met_by_what_is_seen_and_a_larger_rate_is_noticed(
     lies = words_of_lies(steps, width, own)
     law = channel(steps, width, lies)
     stated = masked_window(steps, width, lies, Fraction(card) + Fraction(closing))
-    laws = [announced_law] if steps * width > 9 else [announced_law, closed_law]
-    for law_of in laws:
+    for law_of in (announced_law, closed_law):
         worst = law_of(law, card, closing, 1, known=True)
         assert worst == pytest.approx(stated, rel=1e-9)
         assert law_of(law, 1.05 * card, 1.05 * closing, 1, known=True) > stated * (1 + 1e-6)
     for others in (1, 2):
         assert announced_law(law, card, closing, others, known=False) <= stated * (1 + 1e-9)
-    if steps + width <= 5:
-        for others in (1, 2):
-            assert closed_law(law, card, closing, others, known=False) <= stated * (1 + 1e-9)
+    for others in (1, 2) if steps + width <= 5 else (1,):
+        assert closed_law(law, card, closing, others, known=False) <= stated * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("steps", "width"), [(1, 1), (2, 3), (3, 2), (12, 5), (24, 7), (64, 31)])
