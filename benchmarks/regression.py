@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import expit
 
 import jrr
-from jrr.analysis import Regression, SensitiveItem, by_group, regress, regress_groups
+from jrr.analysis import Regression, SensitiveItem, cells_of, regress, regress_cells
 
 TRUE = np.array([-1.0, 0.8, 0.5])
 CELLS = {
-    f"{age} {south}": {"decades": age, "south": south}
+    f"{age} × {south}": {"decades": age, "south": south}
     for age, south in itertools.product((-1.5, -0.5, 0.5, 1.5), (0, 1))
 }
 SIZE, SURVEYS = 250, 20
@@ -44,8 +44,8 @@ def survey(epsilon: float, rng: np.random.Generator) -> dict[str, Regression]:
         "RR": by_rr,
         "DRR": by_drr,
         "MRR closed, persons": regress(items[closed], COLUMNS),
-        "MRR closed, groups": regress_groups(by_group(items[closed], NAMES), CELLS),
-        "MRR, sum each": regress_groups(by_group(announced, NAMES, announced=sums), CELLS),
+        "MRR closed, groups": regress_cells(cells_of(items[closed], COLUMNS), COLUMNS),
+        "MRR, sum each": regress_cells(cells_of(announced, COLUMNS, announced=sums), COLUMNS),
     }
 
 

@@ -112,15 +112,17 @@ def test_standard_errors_without_cards_are_those_of_the_information() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("reporters", [2, 3])
+@pytest.mark.parametrize("link", ["logit", "identity"])
 def test_the_variance_of_the_score_is_what_enumeration_finds(
-    mechanism: jrr.Mechanism, reporters: int
+    mechanism: jrr.Mechanism, reporters: int, link: Any
 ) -> None:
     """Over all decks, answers and reports; some of the deck may not report."""
     x = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.2]])[:reporters]
-    beta, w = np.array([-0.4, 0.9]), np.array([1.0, 0.5, 2.0])[:reporters]
+    beta = np.array([-0.4, 0.9] if link == "logit" else [0.4, 0.3])
+    w = np.array([1.0, 0.5, 2.0])[:reporters]
     item = SensitiveItem(mechanism, [0, 1, 1][:reporters], mechanism.deals)
     said = np.zeros(reporters)
-    base = _perturbed(item, 1, x, w)
+    base = _perturbed(item, 1, x, w, link)
     at = chances(base, beta)
     formula = score_variance(base, at, leans=_leans(item, 1), tie=item.tie, empirical=False)
     law = {law.card: law for law in mechanism.card_laws()}

@@ -8,10 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
-from jrr.analysis import SensitiveItem, TwoWayTable, by_group, two_way
+from jrr.analysis import SensitiveItem, TwoWayTable, two_way
 from jrr.analysis.two_way import _strata, _tied
 from jrr.errors import ArgumentError
-from jrr.estimation.groups import estimate_groups
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 
@@ -174,38 +173,6 @@ def test_conditional_shares_and_dependence() -> None:
     assert "TwoWayTable(n=100" in repr(table)
 
 
-def test_by_group_is_the_estimate_of_each_group() -> None:
-    mechanism = jrr.DRR(300, truth=0.5)
-    rng = np.random.default_rng(7)
-    reports = mechanism.respond(np.tile([0, 1, 1], 100), mechanism.deal(rng), rng)
-    names = np.array(["b", "a", "c"] * 99 + ["few"] * 3)
-    found = by_group(SensitiveItem(mechanism, reports), names)
-    tallies = {name: mechanism.tally(reports[names == name]) for name in set(names.tolist())}
-    assert found.hidden == 1
-    assert found.to_dict() == estimate_groups(mechanism, tallies).to_dict()
-    weighted = by_group(SensitiveItem(mechanism, reports), names, weights=np.full(300, 2.0))
-    assert weighted[0].estimate.frequencies == pytest.approx(found[0].estimate.frequencies)
-
-
-def test_by_group_with_a_sum_for_each() -> None:
-    """Each group has a deck of its own; the dealer announces one sum for each."""
-    mechanism = jrr.MRR.for_epsilon(1.0, n=500, announced=True)
-    rng = np.random.default_rng(8)
-    shares, sums, reports = {"north": 0.2, "south": 0.5}, {}, []
-    for name, share in shares.items():
-        cards = mechanism.deal(rng)
-        reports.append(mechanism.respond((np.arange(500) < 500 * share).astype(int), cards, rng))
-        sums[name] = mechanism.announce(cards, rng=rng)
-    item = SensitiveItem(mechanism, np.concatenate(reports))
-    found = by_group(item, ["north"] * 500 + ["south"] * 500, announced=sums)
-    for group in found:
-        error = group.estimate.stderr[1]
-        assert error < 0.02
-        assert abs(group.estimate.frequencies[1] - shares[group.name]) < 4 * error
-    with pytest.raises(ArgumentError, match="announced must be of the groups"):
-        by_group(item, ["north"] * 1_000, announced=sums)
-
-
 def test_refusals() -> None:
     item = SensitiveItem(jrr.RR(p=0.75), [0, 1, 1])
     with pytest.raises(ArgumentError, match="of the same people as first"):
@@ -220,7 +187,5 @@ def test_refusals() -> None:
         two_way(item, item).dependence(2, 0)
     with pytest.raises(ArgumentError, match="at least one report"):
         SensitiveItem(jrr.RR(p=0.75), np.array([], np.uint8))
-    with pytest.raises(ArgumentError, match="groups must be"):
-        by_group(item, ["a"])
     with pytest.raises(ArgumentError, match="mechanism must be"):
         SensitiveItem("RR", [0, 1])  # type: ignore[arg-type]

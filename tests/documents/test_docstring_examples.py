@@ -22,7 +22,7 @@ WITH_EXAMPLES = [  # public calls that must have an example, and sections
     *("jrr.estimation.groups.estimate_groups", "jrr.estimation.answered.among_answered"),
     *(f"jrr.estimation.postprocess.{step}" for step in ("clip", "normalise", "norm_cut")),
     *(f"jrr.estimation.postprocess.{step}" for step in ("project_simplex", "base_cut")),
-    *(f"jrr.analysis.{verb}" for verb in ("regress", "regress_groups", "two_way", "by_group")),
+    *(f"jrr.analysis.{verb}" for verb in ("regress", "regress_cells", "two_way", "cells_of")),
     "jrr.analysis.SensitiveItem",
     *(f"jrr.tables.{verb}" for verb in ("deal", "perturb", "shuffle", "estimate", "tally")),
     *("jrr.tables.read_header", "jrr.tables.Labels", "jrr.tables.Header"),

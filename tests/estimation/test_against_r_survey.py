@@ -9,11 +9,13 @@ factor n/(n-1).
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jrr
+from jrr.analysis import SensitiveItem, cells_of
 
 SCRIPT = """
 suppressMessages(library(survey))
@@ -21,18 +23,42 @@ d <- read.csv("weighted.csv")
 m <- svymean(~z, svydesign(ids = ~1, weights = ~w, data = d), deff = "replace")
 cat(format(c(coef(m), SE(m), deff(m)), digits = 12), "\\n")
 """
+CALIBRATED = """
+suppressMessages(library(survey))
+d <- read.csv("weighted.csv")
+for (name in c("dept", "gender")) d[[name]] <- factor(d[[name]])
+d0 <- svydesign(ids = ~1, weights = ~w, data = d)
+dept <- data.frame(dept = factor(0:2), Freq = c(500, 300, 200))
+gender <- data.frame(gender = factor(0:1), Freq = c(450, 550))
+cells <- data.frame(dept = factor(c(0, 1, 2, 0, 1, 2)), gender = factor(c(0, 0, 0, 1, 1, 1)),
+                    Freq = c(200, 150, 100, 300, 150, 100))
+raked <- rake(d0, list(~dept, ~gender), list(dept, gender), control = list(epsilon = 1e-9))
+for (design in list(raked, postStratify(d0, ~dept + gender, cells))) {
+  m <- svymean(~z, design, deff = "replace")
+  cat(format(c(coef(m), SE(m), deff(m)), digits = 12), "\\n")
+}
+"""
+MARGINS: dict[str, dict[Any, Any]] = {
+    "raked": {"dept": {"0": 500, "1": 300, "2": 200}, "gender": {"0": 450, "1": 550}},
+    "poststratified": {
+        ("dept", "gender"): {
+            **{("0", "0"): 200, ("1", "0"): 150, ("2", "0"): 100},
+            **{("0", "1"): 300, ("1", "1"): 150, ("2", "1"): 100},
+        }
+    },
+}
 PEOPLE = 4_000
+MASKED = jrr.MRR.for_epsilon(1.0, n=PEOPLE)
 
 
-def r_survey(folder: Path, values: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
-    """Mean, standard error and design effect by R."""
-    rows = np.c_[values, weights]
-    file = folder / "weighted.csv"
-    np.savetxt(file, rows, "%.17g", delimiter=",", header="z,w", comments="")
-    command = ["Rscript", "-e", SCRIPT]
+def r_survey(folder: Path, columns: dict[str, Any], script: str = SCRIPT) -> list[list[float]]:
+    """Mean, standard error and design effect by R, a row for each that it prints."""
+    file, header = folder / "weighted.csv", ",".join(columns)
+    rows = np.column_stack(list(columns.values()))
+    np.savetxt(file, rows, "%.17g", delimiter=",", header=header, comments="")
+    command = ["Rscript", "-e", script]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    mean, error, effect = map(float, done.stdout.split())
-    return mean, error, effect
+    return [[float(number) for number in line.split()] for line in done.stdout.splitlines()]
 
 
 def has_r_survey() -> bool:
@@ -56,10 +82,43 @@ def test_weighted_shares_errors_and_design_effects(tmp_path: Path, p: float, spr
     mechanism = jrr.RR(k=2, p=p)
     reports = mechanism.respond(answers, rng=jrr.SeededRandom(11))
     found = mechanism.estimate(mechanism.tally(reports, weights=weights), population="sample")
-    mean, error, effect = r_survey(tmp_path, (reports - (1 - p)) / (2 * p - 1), weights)
+    answers_back = (reports - (1 - p)) / (2 * p - 1)
+    ((mean, error, effect),) = r_survey(tmp_path, {"z": answers_back, "w": weights})
     assert found.frequencies[1] == pytest.approx(mean, abs=1e-9)
     assert found.stderr[1] == pytest.approx(error, rel=0.05)
     assert PEOPLE / found.effective_n == pytest.approx(effect, rel=0.05)
     # What ignores unequal weights would be noticed.
     plain = mechanism.estimate(reports, population="sample").stderr[1]
     assert (abs(plain / error - 1) < 0.05) == (spread == 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", [jrr.RR(p=0.999999), jrr.RR(p=0.75), MASKED], ids=str)
+def test_raked_and_poststratified_shares(tmp_path: Path, mechanism: Any) -> None:
+    """R is given answers whose noise is that of the mechanism: of a masked one, of its coin."""
+    if not has_r_survey():
+        pytest.skip("R with the package survey is not here: apt-get install r-cran-survey")
+    rng = np.random.default_rng(12)
+    dept, gender = rng.choice(3, PEOPLE, p=[0.3, 0.3, 0.4]), rng.choice(2, PEOPLE, p=[0.7, 0.3])
+    yes = rng.random(PEOPLE) < 0.15 + 0.2 * dept + 0.25 * gender * (dept == 1)
+    cards = mechanism.deal(rng)
+    reports = mechanism.respond(yes.astype(int), cards, rng)
+    by = {"dept": dept, "gender": gender}
+    sums = None
+    if mechanism.masked:
+        names = [f"{d} × {g}" for d, g in zip(dept, gender, strict=True)]
+        sums = mechanism.announce_cells(cards, names, rng=rng)
+    cells = cells_of(SensitiveItem(mechanism, reports), by, announced=sums)
+    said = reports - cards if mechanism.masked else reports
+    p, q = float(mechanism.moments.p[0]), float(mechanism.moments.q[0])
+    columns = {"z": (said - q) / (p - q), "w": np.ones(PEOPLE)} | by
+    theirs = r_survey(tmp_path, columns, CALIBRATED)
+    for (mean, error, effect), margins in zip(theirs, MARGINS.values(), strict=True):
+        found = cells.weighted(margins)
+        told = 6 * found.estimate.effective_n**-1 if mechanism.masked else 0.0  # noise of sums
+        assert found.estimate.frequencies[1] == pytest.approx(mean, abs=1e-6 + told)
+        assert found.estimate.stderr[1] == pytest.approx(error, rel=0.05)
+        assert found.design_effect[1] == pytest.approx(effect, rel=0.05)
+        # What takes these for any weights, and not for margins that explain a part, is noticed.
+        kish = found.estimate.for_population("sample").stderr[1]
+        assert kish > 1.05 * error or mechanism.epsilon() < 2

@@ -1,4 +1,4 @@
-"""Logistic regression through a perturbation: the likelihood, its maximum, its errors.
+"""Regression through a perturbation: the likelihood, its maximum, its errors; least squares.
 
 With the linear predictor η a person says yes with probability π = 1/(1 + e^-η), and a report says
 yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory.md, Theorem A2).
@@ -30,6 +30,7 @@ class PerturbedAnswers:
         p: chance that the report says yes of somebody who holds yes, person by person.
         q: the same of anybody else.
         weights: survey weights.
+        linear: whether the linear predictor is the share of yes itself, π = η.
     """
 
     said: Floats
@@ -37,6 +38,7 @@ class PerturbedAnswers:
     p: Floats
     q: Floats
     weights: Floats
+    linear: bool = False
 
 
 class _Chances(NamedTuple):
@@ -44,31 +46,34 @@ class _Chances(NamedTuple):
     report: Floats  # μ
     no_report: Floats  # 1 - μ, on its own because differences lose digits
     slope: Floats  # dμ/dη
-
-    @property
-    def weight(self) -> Floats:
-        """What the residual of a report weighs in the score: μ'/(μ(1-μ))."""
-        weight: Floats = self.slope / (self.report * self.no_report)
-        return weight
+    weight: Floats  # of the residual of a report in the score
 
     @property
     def information(self) -> Floats:
-        """Of one report about its linear predictor: μ'²/(μ(1-μ))."""
+        """Of one report about its linear predictor; of a likelihood μ'²/(μ(1-μ))."""
         return self.slope * self.weight
 
 
 def chances(data: PerturbedAnswers, coefficients: Floats) -> _Chances:
     """What the coefficients say of every person."""
     eta = data.x @ coefficients
-    yes, no = expit(eta), expit(-eta)
     gain = data.p - data.q
+    if data.linear:  # each report is turned into an unbiased answer, (report - q) / (p - q)
+        mean: Floats = data.q + gain * eta
+        return _Chances(np.clip(eta, 0.0, 1.0), mean, 1 - mean, gain, 1 / gain)
+    yes, no = expit(eta), expit(-eta)
     tiny = np.finfo(np.float64).tiny
-    return _Chances(
-        yes,
-        np.maximum(data.q + gain * yes, tiny),
-        np.maximum((1 - data.p) + gain * no, tiny),
-        gain * yes * no,
-    )
+    report = np.maximum(data.q + gain * yes, tiny)
+    no_report = np.maximum((1 - data.p) + gain * no, tiny)
+    slope = gain * yes * no
+    return _Chances(yes, report, no_report, slope, slope / (report * no_report))
+
+
+def least_squares(data: PerturbedAnswers) -> Floats:
+    """The coefficients of a linear regression, unbiased."""
+    answers = (data.said - data.q) / (data.p - data.q)
+    weighted = data.weights[:, None] * data.x
+    return np.linalg.solve(data.x.T @ weighted, weighted.T @ answers).astype(np.float64)
 
 
 def log_likelihood(data: PerturbedAnswers, coefficients: Floats) -> float:

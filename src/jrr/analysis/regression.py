@@ -9,23 +9,27 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr
 
 from jrr._base import checks
+from jrr.analysis.formulas import AnyColumns, Columns, model_of
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.likelihood import (
     PerturbedAnswers,
     chances,
     information,
+    least_squares,
     log_likelihood,
     maximise,
     score_variance,
 )
-from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
+from jrr.analysis.model_columns import INTERCEPT, Covariates
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import check_weights
 
-Method = Literal["exact likelihood", "working likelihood", "shares of groups"]
+Method = Literal["exact likelihood", "working likelihood", "moments", "shares of cells"]
 WORKING: Method = "working likelihood"
+Link = Literal["logit", "identity"]
+LINKS: tuple[Link, ...] = ("logit", "identity")
 
 
 class Prediction(NamedTuple):
@@ -38,20 +42,23 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Regression:
-    """Logistic regression of a sensitive answer on open covariates; made by `regress`.
+    """What explains an answer; made by `regress`, `regress_cells` and `regress_outcome`.
 
     Attributes:
         names: of the coefficients.
-        coefficients: changes of the logarithm of the odds of yes.
+        coefficients: changes of the logarithm of the odds of yes; with the link "identity" of the
+            share of yes, or of the mean of an outcome.
         covariance: of the coefficients.
         n: people.
         effective_n: people of equal weight that would be as many (Kish).
-        log_likelihood: at the maximum, weighted where there are weights; None where `method` is
-            "shares of groups".
+        log_likelihood: at the maximum, weighted where there are weights; None where no likelihood
+            was maximised.
         method: "exact likelihood"; "working likelihood", as if reports of one deck did not depend
-            on each other, or with weights (standard errors count both); or "shares of groups".
+            on each other, or with weights (standard errors count both); "moments"; or "shares of
+            cells".
         weighted: whether there were survey weights.
         columns: how covariates become columns.
+        link: "logit" or "identity".
     """
 
     names: tuple[str, ...]
@@ -62,7 +69,8 @@ class Regression:
     log_likelihood: float | None
     method: Method
     weighted: bool
-    columns: ModelColumns
+    columns: AnyColumns
+    link: Link = "logit"
 
     @property
     def stderr(self) -> Floats:
@@ -127,7 +135,8 @@ class Regression:
         eta = x @ self.coefficients
         variance = np.einsum("ij,jk,ik->i", x, self.covariance, x)
         reach = quantile(level) * np.sqrt(np.maximum(variance, 0.0))
-        return Prediction(expit(eta), expit(eta - reach), expit(eta + reach))
+        ends = (eta, eta - reach, eta + reach)
+        return Prediction(*(ends if self.link == "identity" else map(expit, ends)))
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document of plain numbers, with the intervals of one level."""
@@ -150,6 +159,7 @@ class Regression:
             "level": level,
             "simultaneous": simultaneous,
             "method": self.method,
+            "link": self.link,
             "log_likelihood": self.log_likelihood,
             "weighted": self.weighted,
             "coefficients": [
@@ -182,13 +192,15 @@ class Regression:
 
 def regress(
     item: SensitiveItem,
-    covariates: Covariates,
+    covariates: Covariates | str,
     *,
+    data: Columns | None = None,
     value: int = 1,
+    link: Link = "logit",
     weights: ArrayLike | None = None,
     intercept: bool = True,
 ) -> Regression:
-    """Explain a sensitive answer by open covariates: logistic regression through the perturbation.
+    """Explain a sensitive answer by open covariates: regression through the perturbation.
 
     The likelihood is exact where reports are independent (RR, people without a card, MRR with
     announced sums). Reports of one deck (JRR, DRR, MRR with a closed deck) depend on each other a
@@ -199,8 +211,12 @@ def regress(
     Args:
         item: the reports, one per person.
         covariates: name -> column, one number or word per person; or an array with one row per
-            person. Words become one column for each level but the first.
-        value: the answer whose odds are explained; all others together are the opposite.
+            person; or a formula ("age + gender + age:gender"). Words become one column for each
+            level but the first.
+        data: with a formula: name -> column, one entry per person, or a data frame.
+        value: the answer that is explained; all others together are the opposite.
+        link: "logit": logistic regression, by maximum likelihood; "identity": linear regression
+            of the share, by least squares, whose standard errors come from residuals (sandwich).
         weights: survey weights, one per person. Standard errors then come from residuals
             (sandwich), and speak of the population that the weights stand for.
         intercept: whether there is a constant.
@@ -225,44 +241,50 @@ def regress(
         (('(intercept)', 'age'), True)
     """
     value = checks.integer("value", value, 0, item.k - 1)
-    model = ModelColumns.of(covariates, intercept=intercept)
-    x = model.matrix(covariates) if model.terms else np.ones((len(item), int(intercept)))
-    if len(x) != len(item):
-        raise ArgumentError(
-            f"covariates must have one row for each of the {len(item)} reports, got {len(x)}"
-        )
+    checks.one_of("link", link, LINKS)
+    model, x = model_of(covariates, data, len(item), intercept=intercept)
     w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
     if not w.any():
         raise ArgumentError("weights must not all be 0")
     scale = check_rank(x, model.names)
-    data = _perturbed(item, value, x / scale, w)
-    fitted = maximise(data, _start(data, model))
-    at = chances(data, fitted)
-    bread = np.linalg.inv(information(data, at))
+    said = _perturbed(item, value, x / scale, w, link)
+    fitted = least_squares(said) if link == "identity" else maximise(said, _start(said, model))
+    at = chances(said, fitted)
+    bread = np.linalg.inv(information(said, at))
+    by_residuals = weights is not None or link == "identity"
     middle = score_variance(
-        data, at, leans=_leans(item, value), tie=item.tie, empirical=weights is not None
+        said, at, leans=_leans(item, value), tie=item.tie, empirical=by_residuals
     )
+    method: Method = "exact likelihood" if item.independent and weights is None else WORKING
     return Regression(
         names=model.names,
         coefficients=fitted / scale,
         covariance=(bread @ middle @ bread) / np.outer(scale, scale),
         n=len(item),
         effective_n=float(w.sum() ** 2 / (w**2).sum()),
-        log_likelihood=log_likelihood(data, fitted),
-        method="exact likelihood" if item.independent and weights is None else WORKING,
+        log_likelihood=None if link == "identity" else log_likelihood(said, fitted),
+        method="moments" if link == "identity" else method,
         weighted=weights is not None,
         columns=model,
+        link=link,
     )
 
 
-def _perturbed(item: SensitiveItem, value: int, x: Floats, w: Floats) -> PerturbedAnswers:
+def _perturbed(
+    item: SensitiveItem, value: int, x: Floats, w: Floats, link: Link = "logit"
+) -> PerturbedAnswers:
     other = 0 if value else 1
     p, q = (
         np.where(item.with_card, item.reading.law[held, value], item.reading.alone[held, value])
         for held in (value, other)
     )
     return PerturbedAnswers(
-        said=(item.symbols == value).astype(np.float64), x=x, p=p, q=q, weights=w
+        said=(item.symbols == value).astype(np.float64),
+        x=x,
+        p=p,
+        q=q,
+        weights=w,
+        linear=link == "identity",
     )
 
 
@@ -273,7 +295,7 @@ def _leans(item: SensitiveItem, value: int) -> Floats:
     return each[:, None, :] * item.with_card[None, :, None]
 
 
-def _start(data: PerturbedAnswers, model: ModelColumns) -> Floats:
+def _start(data: PerturbedAnswers, model: AnyColumns) -> Floats:
     """If all other coefficients are 0: the constant that explains the share of yes."""
     start = np.zeros(data.x.shape[1])
     if model.intercept:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from jrr._base import checks
 from jrr.analysis.items import SensitiveItem
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import POPULATIONS, Population, quantile, sampling_of
-from jrr.estimation.groups import MIN_CELL, GroupEstimates, estimate_groups
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import check_weights
 
@@ -324,62 +323,3 @@ def _pairs(pulls: list[tuple[_Stratum, Floats] | None]) -> Floats:
     own = np.sum([p.T @ (stratum.held_squares[:, None] * p) for stratum, p in present], axis=0)
     pairs: Floats = np.outer(together, together) - own
     return pairs
-
-
-def by_group(
-    item: SensitiveItem,
-    groups: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    announced: Mapping[str, ArrayLike] | None = None,
-    min_cell: int = MIN_CELL,
-    population: Population | str = "respondents",
-    population_size: float | None = None,
-) -> GroupEstimates:
-    """A sensitive answer by an open one: shares in every group, and differences between groups.
-
-    Args:
-        item: the reports, one per person.
-        groups: the name of everybody's group.
-        weights: survey weights, one per person.
-        announced: for MRR with announced sums: group -> what the dealer announced for it.
-        min_cell: reports in the smallest group that is shown.
-        population: as for `Estimate.for_population`.
-        population_size: people in that population.
-
-    Returns:
-        As `jrr.estimation.groups.estimate_groups`.
-
-    Raises:
-        ArgumentError: for groups of another length, or sums of groups that there are not.
-
-    Example:
-        >>> import jrr
-        >>> m = jrr.RR(p=0.75)
-        >>> item = SensitiveItem(m, m.respond([0, 1] * 100, rng=jrr.SeededRandom(7)))
-        >>> " ".join(group.name for group in by_group(item, ["north", "south"] * 100))
-        'north south'
-    """
-    names = np.asarray(groups).astype(str)
-    checks.same_length("groups", names, "reports", len(item))
-    w = None if weights is None else check_weights(weights, len(item))
-    reports = np.asarray(item.reports)
-    tallies: dict[str, Any] = {}
-    for name in sorted(set(names.tolist())):
-        members = names == name
-        more = {} if w is None else {"weights": w[members]}
-        tallies[name] = item.mechanism.tally(reports[members], item.with_card[members], **more)
-    if announced is not None:
-        strangers = sorted(set(announced) - set(tallies))
-        if strangers:
-            raise checks.refusal("announced", strangers[0], f"of the groups {sorted(tallies)}")
-        for name, total in announced.items():
-            tallies[name] = item.mechanism.settle(tallies[name], announced=total)
-    return estimate_groups(
-        item.mechanism,
-        tallies,
-        min_cell=min_cell,
-        decks=item.decks,
-        population=population,
-        population_size=population_size,
-    )

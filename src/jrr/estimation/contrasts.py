@@ -29,10 +29,13 @@ class Sampling:
     Attributes:
         fraction: contributors by people in the population; 0 for a population without end.
         size: people in the population; math.inf for one without end.
+        left: what share of the variance between people is left where weights bring them to known
+            margins: one for all values, or one for each.
     """
 
     fraction: float = 0.0
     size: float = math.inf
+    left: Floats | float = 1.0
 
     @property
     def second(self) -> float:
@@ -293,7 +296,7 @@ def _sampled(
     """What drawing the contributors adds to variance and third cumulant (total cumulance)."""
     m = part.moments
     share = np.clip(expected / part.weight, 0.0, 1.0)
-    drawn = share * (1 - share) * sampling.second
+    drawn = share * (1 - share) * sampling.second * sampling.left
     one = part.factor / m.gain
     apart = m.lean_holder - m.lean_other
     linear = m.p * (1 - m.p) - m.q * (1 - m.q) + tied * (m.lean_holder**2 - m.lean_other**2)

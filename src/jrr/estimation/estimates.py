@@ -8,7 +8,7 @@ the true share and an estimate near 0 would understate it.
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Literal
@@ -144,6 +144,20 @@ class Estimate:
     def stderr(self) -> Floats:
         """Standard errors of the frequencies, the variance taken at the estimate."""
         return plug_in_stderr([[part] for part in self.parts])
+
+    @property
+    def design_effect(self) -> Floats:
+        """The variance of each share by that without weights, of as many people.
+
+        Of "respondents" that is the noise of perturbation only; for that of a sample see
+        `for_population`.
+        """
+        part = max(self.strata, key=lambda stratum: stratum.n)
+        share = np.clip(self.frequencies, 0.0, 1.0)
+        drawn = None if self.sampling is None else replace(self.sampling, left=1.0)
+        plain = Estimate([replace(part, n=self.n, counts=share * self.n, squares=None)], drawn)
+        effect: Floats = (self.stderr / plain.stderr) ** 2
+        return effect
 
     @property
     def population(self) -> Population:

@@ -21,6 +21,7 @@ from jrr.estimation.contrasts import (
     Cumulants,
     Floats,
     Held,
+    Sampling,
     cumulants,
     masked_variance,
 )
@@ -51,7 +52,7 @@ def interval(pools: Pools, level: float) -> _Range:
     parts = _parts(pools)
     counts = np.array([part.counts for part in parts])
     columns = np.concatenate((counts, [part.held_squares for part in parts]))
-    alike = all(part.moments.p.size == 1 for part in parts)
+    alike = all(part.moments.p.size == 1 and np.size(_left(part)) == 1 for part in parts)
     back: NDArray[np.intp] | slice = slice(None)
     if alike and columns.shape[1] > _MANY:
         columns, back = np.unique(columns, axis=1, return_inverse=True)
@@ -95,12 +96,24 @@ def _narrowed(pools: Pools, columns: Floats, some: slice) -> list[list[Component
                 counts=next(counts),
                 held_squares=next(squares),
                 moments=part.moments.some(some),
+                sampling=_some_sampling(part, some),
                 own_intervals={},
             )
             for part in parts
         ]
         for parts in pools
     ]
+
+
+def _left(part: Component) -> Floats | float:
+    return 1.0 if part.sampling is None else part.sampling.left
+
+
+def _some_sampling(part: Component, some: slice) -> Sampling | None:
+    left = _left(part)
+    if part.sampling is None or not isinstance(left, np.ndarray):
+        return part.sampling
+    return replace(part.sampling, left=left[some])
 
 
 class _Test:

@@ -30,6 +30,7 @@ def invertible(pools: Pools) -> bool:
         len(parts) == 1
         and alone.moments.masks is not None
         and not alone.weighted
+        and alone.weight == alone.n
         and alone.sampling is None
     )
 

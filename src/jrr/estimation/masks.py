@@ -28,6 +28,11 @@ class Known(NamedTuple):
     undealt: int = 0  # cards that nobody fetched, whose sum is known exactly
     announcements: int = 0  # noisy sums that have been taken off
     covered: int = 0  # reports that those sums are of
+    squares: float = 0.0  # with weights: what the squares of those sums' weights add up to
+
+    def scaled(self, weight: float) -> "Known":
+        """The same where each of these sums is taken so many times."""
+        return self._replace(squares=weight**2 * (self.squares or self.announcements))
 
 
 NOTHING_KNOWN = Known()
@@ -177,7 +182,8 @@ class AnnouncedMasks(Masks):
         one = laplace_variance(self.announced_rate)
         left: Floats = np.zeros(1)
         for part in sums:
-            left = left + part.factor**2 * self._announcements(part.known, decks) * one
+            sums_off = part.known.squares or self._announcements(part.known, decks)
+            left = left + part.factor**2 * sums_off * one
         return left
 
     def law(self, reports: int, decks: int, known: Known = NOTHING_KNOWN) -> WholeLaw:

@@ -148,7 +148,22 @@ class Tally(CountedReports):
             n_cardless=self.n_cardless + other.n_cardless,
             decks=self.decks + other.decks,
             masked=self.masked or other.masked,
-            known=Known(*(a + b for a, b in zip(self.known, other.known, strict=True))),
+            known=_added(self.known, other.known),
+        )
+
+    def scaled(self, weight: float) -> "WeightedTally":
+        """The same reports, each of which weighs so much."""
+        carded, cardless = (
+            WeightSums.of_ones(n, support).scaled(weight)
+            for n, support in ((self.n_carded, self.carded), (self.n_cardless, self.cardless))
+        )
+        return WeightedTally(
+            self.mechanism,
+            carded=carded,
+            cardless=cardless,
+            decks=self.decks,
+            masked=self.masked,
+            known=self.known.scaled(weight),
         )
 
     def __hash__(self) -> int:
@@ -156,7 +171,7 @@ class Tally(CountedReports):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        of_masks = {"masked": True, "known": list(self.known)} if self.masked else {}
+        of_masks = {"masked": True, "known": list(self.known[:3])} if self.masked else {}
         return of_masks | {
             "tally": VERSION,
             "mechanism": dict(self.mechanism),
@@ -190,9 +205,17 @@ def _check_counts(argument: str, counts: object, low: int, high: int) -> tuple[i
 
 
 def _check_known(known: object) -> Known:
-    if not isinstance(known, tuple | list) or len(known) != len(Known._fields):
+    if not isinstance(known, tuple | list) or len(known) not in (3, 4):
         raise checks.refusal("known", known, "the numbers of undealt cards, announcements, reports")
-    return Known(*(checks.integer("known", number, 0, _MOST) for number in known))
+    undealt, announcements, covered = (
+        checks.integer("known", number, 0, _MOST) for number in known[:3]
+    )
+    squares = checks.real("known squares", [*known, 0.0][3], "a number >= 0", 0.0)
+    return Known(undealt, announcements, covered, squares)
+
+
+def _added(first: Known, second: Known) -> Known:
+    return Known._make(a + b for a, b in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -223,6 +246,32 @@ class WeightSums(ShortRepr):
         names = [field.name for field in fields(self) if field.name != "heaviest"]
         sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return WeightSums(**sums, heaviest=max(self.heaviest, other.heaviest))
+
+    @classmethod
+    def of_ones(cls, n: int, support: tuple[int, ...]) -> "WeightSums":
+        """The sums of n reports that each weigh 1."""
+        counts, whole = np.array(support, np.float64), float(n)
+        return cls(
+            n=n,
+            support=counts,
+            support_squares=counts,
+            weight=whole,
+            weight_squares=whole,
+            weight_cubes=whole,
+            heaviest=float(n > 0),
+        )
+
+    def scaled(self, weight: float) -> "WeightSums":
+        """The same where everybody weighs so many times as much."""
+        return WeightSums(
+            n=self.n,
+            support=weight * self.support,
+            support_squares=weight**2 * self.support_squares,
+            weight=weight * self.weight,
+            weight_squares=weight**2 * self.weight_squares,
+            weight_cubes=weight**3 * self.weight_cubes,
+            heaviest=weight * self.heaviest,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
@@ -272,6 +321,7 @@ class WeightedTally(CountedReports):
         cardless: the sums of reports made without one.
         decks: names of the decks that the cards came from; none where nobody had a card.
         masked: whether `carded` holds sums of masked reports, which may be any numbers.
+        known: what the dealer told of the masks, and what has been taken off `carded` for it.
 
     Example:
         >>> import jrr
@@ -288,9 +338,11 @@ class WeightedTally(CountedReports):
     cardless: WeightSums
     decks: tuple[str, ...] = ("",)
     masked: bool = False
+    known: Known = NOTHING_KNOWN
     _words = "weighted tally"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "known", _check_known(self.known))
         self._check_origin(self.carded.n)
         lengths = {len(sums.support) for sums in (self.carded, self.cardless)}
         lengths |= {len(sums.support_squares) for sums in (self.carded, self.cardless)}
@@ -330,11 +382,23 @@ class WeightedTally(CountedReports):
             cardless=self.cardless + other.cardless,
             decks=self.decks + other.decks,
             masked=self.masked or other.masked,
+            known=_added(self.known, other.known),
+        )
+
+    def scaled(self, weight: float) -> "WeightedTally":
+        """The same where everybody weighs so many times as much."""
+        return WeightedTally(
+            self.mechanism,
+            carded=self.carded.scaled(weight),
+            cardless=self.cardless.scaled(weight),
+            decks=self.decks,
+            masked=self.masked,
+            known=self.known.scaled(weight),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        of_masks = {"masked": True} if self.masked else {}
+        of_masks = {"masked": True, "known": list(self.known)} if self.masked else {}
         return of_masks | {
             "weighted_tally": VERSION,
             "mechanism": dict(self.mechanism),
@@ -353,7 +417,7 @@ class WeightedTally(CountedReports):
         names = set(cls.__dataclass_fields__)
         masked = isinstance(document, dict) and document.get("masked") is True
         if not masked:
-            names.discard("masked")
+            names -= {"masked", "known"}
         parts = read_version(document, kind="weighted_tally", version=VERSION, names=names)
         for name in ("carded", "cardless"):
             parts[name] = WeightSums.from_dict(parts[name], masked=masked and name == "carded")

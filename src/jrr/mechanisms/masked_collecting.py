@@ -166,10 +166,11 @@ class MaskedCollecting(Mechanism):
                     f"reports and undealt cards must be at most {self.n} for each deck, got "
                     f"{tally.n_carded} and {tally.known.undealt}"
                 )
-        elif self.announced and tally.n_carded:
+        elif self.announced and tally.n_carded > tally.known.covered:
             raise ArgumentError(
-                "weights must be None where sums are announced: the dealer's sum is of unweighted "
-                "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
+                "weights must be the same for everybody whose cards are in one announced sum, "
+                "which is of cards without weights: weigh the cells that the survey was closed on "
+                "(Cells.weighted), or ask by a mechanism whose single reports count, as RR"
             )
         return self._estimated(tally, decks, **population)
 

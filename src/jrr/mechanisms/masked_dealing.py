@@ -86,6 +86,45 @@ class MaskedDealing(Mechanism):
             raise checks.refusal("mechanism", self, "one with announced_rate above 0")
         used = self._named_cards(cards, named)
         note_announced(cards)
+        return self._noisy_sum(used, rng)
+
+    def announce_cells(
+        self, cards: ArrayLike, cells: ArrayLike, named: ArrayLike | None = None, rng: Rng = None
+    ) -> dict[str, AnnouncedNumber | AnnouncedRow]:
+        """The same for disjoint cells: every card is in one sum, so that ε is the same.
+
+        Args:
+            cards: the deck, as it was dealt.
+            cells: the name of the cell of every card that was used.
+            named: as for `announce`.
+            rng: as for `announce`.
+
+        Returns:
+            Cell -> its sum, as `jrr.analysis.cells_of` takes them.
+
+        Raises:
+            ArgumentError: as for `announce`, or where a cell has fewer than two cards.
+
+        Example:
+            >>> import jrr
+            >>> m = jrr.MRR.for_epsilon(1.0, n=4)
+            >>> told = m.announce_cells(m.deal(), ["north", "south", "north", "south"])
+            >>> {cell: one.cards for cell, one in told.items()}
+            {'north': 2, 'south': 2}
+        """
+        if not self.announced:
+            raise checks.refusal("mechanism", self, "one with announced_rate above 0")
+        used = self._named_cards(cards, named)
+        names = checks.array_of("cells", cells, "one name for each card").astype(str)
+        checks.same_length("cells", names, "cards", len(used))
+        by_cell = {name: used[names == name] for name in sorted(set(names.tolist()))}
+        for name, some in by_cell.items():
+            if len(some) < FEWEST_ANNOUNCED:
+                raise checks.refusal("cells", name, f"of at least {FEWEST_ANNOUNCED} cards")
+        note_announced(cards)
+        return {name: self._noisy_sum(some, rng) for name, some in by_cell.items()}
+
+    def _noisy_sum(self, used: NDArray[Any], rng: Rng) -> AnnouncedNumber | AnnouncedRow:
         noise = discrete_laplace(self.announced_rate, self.numbers, randomness.source(rng))
         told = self._plain_sum(used.sum(axis=0, dtype=np.int64) + noise)
         if isinstance(told, int):

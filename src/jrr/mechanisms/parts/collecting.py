@@ -199,7 +199,7 @@ class Collecting(Describing):
             if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
             strata = [
-                _weighted_stratum(moments, tally.carded, decks),
+                _weighted_stratum(moments, tally.carded, decks, tally.known),
                 _weighted_stratum(moments.without_cards(), tally.cardless, 1),
             ]
         else:
@@ -296,7 +296,9 @@ def _stratum(
     return Stratum(moments=moments, n=n, counts=counts, decks=decks, known=known)
 
 
-def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum:
+def _weighted_stratum(
+    moments: Moments, sums: WeightSums, decks: int, known: Known = NOTHING_KNOWN
+) -> Stratum:
     return Stratum(
         moments=moments,
         n=sums.n,
@@ -307,4 +309,5 @@ def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum
         weight_cubes=sums.weight_cubes,
         heaviest=sums.heaviest,
         squares=moments.estimate(sums.support_squares, sums.weight_squares),
+        known=known,
     )

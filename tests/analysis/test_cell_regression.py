@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import jrr
-from jrr.analysis import Regression, SensitiveItem, by_group, regress, regress_groups
+from jrr.analysis import Regression, SensitiveItem, cells_of, regress, regress_cells
 from jrr.errors import ArgumentError
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 TRUE = np.array([-1.0, 0.8, 0.5])
 CELLS = {
-    f"{age} {member}": {"age": age, "member": member}
+    f"{age} × {member}": {"age": age, "member": member}
     for age, member in itertools.product((-1, 0, 1), (0, 1))
 }
+NUMBERS = {"age": {"-1": -1, "0": 0, "1": 1}, "member": {"0": 0, "1": 1}}
 SIZE = 400
 
 
@@ -35,7 +36,7 @@ def columns(names: NDArray[Any]) -> dict[str, list[int]]:
 def one_deck(mechanism: jrr.Mechanism, rng: np.random.Generator) -> Regression:
     names, truth = people(rng)
     item = SensitiveItem(mechanism, mechanism.respond(truth, mechanism.deal(rng), rng))
-    return regress_groups(by_group(item, names), CELLS)
+    return regress_cells(cells_of(item, columns(names)), NUMBERS)
 
 
 def a_sum_for_each(mechanism: jrr.MRR, rng: np.random.Generator) -> Regression:
@@ -47,7 +48,7 @@ def a_sum_for_each(mechanism: jrr.MRR, rng: np.random.Generator) -> Regression:
         reports.append(mechanism.respond(truth[names == name], cards, rng))
         sums[name] = mechanism.announce(cards, rng=rng)
     item = SensitiveItem(mechanism, np.concatenate(reports))
-    return regress_groups(by_group(item, names, announced=sums), CELLS)
+    return regress_cells(cells_of(item, columns(names), announced=sums), NUMBERS)
 
 
 ALL = SIZE * len(CELLS)
@@ -65,21 +66,22 @@ def test_nearly_what_single_reports_say(name: str) -> None:
     mechanism, rng = ONE_DECK[name], np.random.default_rng(1)
     names, truth = people(rng)
     item = SensitiveItem(mechanism, mechanism.respond(truth, mechanism.deal(rng), rng))
-    of_groups = regress_groups(by_group(item, names), CELLS)
+    of_groups = regress_cells(cells_of(item, columns(names)), NUMBERS)
     single = regress(item, columns(names))
     assert of_groups.stderr == pytest.approx(single.stderr, rel=0.1)
     assert (np.abs(of_groups.coefficients - single.coefficients) < 0.5 * single.stderr).all()
-    assert of_groups.method == "shares of groups"
+    assert of_groups.method == "shares of cells"
     assert of_groups.to_dict()["log_likelihood"] is None
 
 
 def test_as_many_groups_as_coefficients_give_the_shares_themselves() -> None:
     mechanism, rng = jrr.RR(epsilon=2.0), np.random.default_rng(2)
     item = SensitiveItem(mechanism, mechanism.respond([0, 1, 1, 0, 0] * 400, rng=rng))
-    shares = by_group(item, ["a"] * 1_000 + ["b"] * 1_000)
-    fit = regress_groups(shares, {"a": {"group": "a"}, "b": {"group": "b"}})
-    predicted = fit.predict({"group": ["a", "b"]}).shares
-    assert predicted == pytest.approx([g.estimate.frequencies[1] for g in shares], abs=1e-7)
+    cells = cells_of(item, {"group": ["a"] * 1_000 + ["b"] * 1_000})
+    shares = [group.estimate.frequencies[1] for group in cells.groups()]
+    for link in ("logit", "identity"):
+        fit = regress_cells(cells, link=link)
+        assert fit.predict({"group": ["a", "b"]}).shares == pytest.approx(shares, abs=1e-7)
 
 
 @pytest.mark.statistical
@@ -118,18 +120,18 @@ def test_refusals() -> None:
     mechanism = jrr.RR(epsilon=1.0)
     rng = np.random.default_rng(5)
     item = SensitiveItem(mechanism, mechanism.respond([0, 1] * 50, rng=rng))
-    groups = by_group(item, ["a", "b"] * 50)
+    cells = cells_of(item, {"group": ["a", "b"] * 50})
     with pytest.raises(ArgumentError, match="covariates must be of 'b' too"):
-        regress_groups(groups, {"a": {"x": 1}})
-    with pytest.raises(ArgumentError, match="the same for every group"):
-        regress_groups(groups, {"a": {"x": 1}, "b": {"y": 1}})
+        regress_cells(cells, {"group": {"a": 1}})
+    with pytest.raises(ArgumentError, match=r"by must be one of \['group'\]"):
+        regress_cells(cells, {"age": {"a": 1, "b": 2}})
     with pytest.raises(ArgumentError, match="must not follow from each other"):
-        regress_groups(groups, {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 5}})
-    with pytest.raises(ArgumentError, match="at least one group that is shown"):
-        regress_groups(by_group(item, ["a", "b"] * 50, min_cell=80), {})
+        regress_cells(cells, {"x": [1, 3] * 50, "y": [2, 6] * 50})
+    with pytest.raises(ArgumentError, match="as many coefficients as there are cells"):
+        regress_cells(cells, {"x": [1, 3] * 50, "y": [1, 1, 0, 0] * 25})
     never = SensitiveItem(mechanism, [0] * 50 + [0, 1] * 25)
     with pytest.raises(ArgumentError, match="finite coefficients"):
-        regress_groups(by_group(never, ["a"] * 50 + ["b"] * 50), {"a": {"x": 0}, "b": {"x": 1}})
+        regress_cells(cells_of(never, {"group": ["a"] * 50 + ["b"] * 50}))
 
 
 @pytest.mark.slow

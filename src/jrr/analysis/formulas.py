@@ -1,0 +1,124 @@
+"""Covariates by a formula, as R and Wilkinson write it: "age + C(dept) + age:gender".
+
+What the words mean is formulaic's to say (https://matthewwardrop.github.io/formulaic/).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jrr._base import checks
+from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
+from jrr.errors import ArgumentError
+from jrr.estimation.moments import Floats
+
+Columns = Mapping[str, Any]  # also a data frame, which is read column by column
+_LEVEL = re.compile(r"\[T\.([^\]]*)\]")  # as formulaic names a level: dept[T.sales]
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaColumns:
+    """The columns that a formula asks for, so that other people's covariates become the same.
+
+    Attributes:
+        spec: as formulaic keeps it.
+        names: of the columns.
+    """
+
+    spec: Any
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, formula: str, data: Columns) -> tuple["FormulaColumns", Floats]:
+        """The columns, and the numbers in them for these people.
+
+        Raises:
+            ArgumentError: for a formula that cannot be read or that names what is not in the data,
+                answers that are missing, or where formulaic is not installed.
+        """
+        try:
+            from formulaic import Formula
+            from formulaic.errors import FormulaicError
+            from formulaic.parser import DefaultFormulaParser
+        except ImportError:
+            raise ArgumentError(
+                "covariates must be columns by name where formulaic is not installed, got the "
+                f"formula {formula!r}: pip install 'jrr[formulas]'"
+            ) from None
+        try:
+            asked = Formula(formula, _parser=DefaultFormulaParser())
+            made = asked.get_model_matrix(_frame(data), context={}, na_action="raise")
+        except (FormulaicError, ValueError, TypeError, SyntaxError, NameError) as error:
+            said = str(error).splitlines()[0]
+            allowed = f"a formula of the columns {sorted(map(str, data))} ({said})"
+            raise checks.refusal("covariates", formula, allowed) from None
+        names = tuple(_named(str(column)) for column in made.columns)
+        return cls(made.model_spec, names), np.asarray(made, np.float64)
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is a constant."""
+        return INTERCEPT in self.names
+
+    def matrix(self, covariates: Covariates) -> Floats:
+        """The covariates of some people as these columns.
+
+        Raises:
+            ArgumentError: for a covariate that is missing, or a level that was not there.
+        """
+        if not isinstance(covariates, Mapping) and not hasattr(covariates, "columns"):
+            raise checks.refusal("covariates", covariates, "columns by name, as in the formula")
+        frame = _frame(covariates)
+        missing = sorted(map(str, self.spec.required_variables - set(frame.columns)))
+        if missing:
+            raise checks.refusal("covariates", sorted(frame.columns), f"with {missing[0]!r} too")
+        for factor, (_, state) in self.spec.encoder_state.items():
+            known = state.get("categories")
+            strangers = set() if known is None else set(frame.get(factor, ())) - set(known)
+            if strangers:
+                raise checks.refusal(str(factor), min(strangers), f"one of {list(known)}")
+        return np.asarray(self.spec.get_model_matrix(frame, context={}), np.float64)
+
+
+AnyColumns = ModelColumns | FormulaColumns
+
+
+def model_of(
+    covariates: Covariates | str, data: Columns | None, people: int, *, intercept: bool
+) -> tuple[AnyColumns, Floats]:
+    """Columns and their numbers, by a formula of the data or from covariates as they are.
+
+    Raises:
+        ArgumentError: for covariates that cannot be used, or not one row for each of the people.
+    """
+    if isinstance(covariates, str):
+        if data is None:
+            raise checks.refusal("data", data, "columns by name, which the formula speaks of")
+        formula = covariates if intercept else f"{covariates} - 1"
+        model: AnyColumns
+        model, x = FormulaColumns.of(formula, data)
+    else:
+        model = ModelColumns.of(covariates, intercept=intercept)
+        x = model.matrix(covariates) if model.terms else np.ones((people, int(intercept)))
+    if len(x) != people:
+        raise ArgumentError(
+            f"covariates must have one row for each of the {people} people, got {len(x)}"
+        )
+    return model, x
+
+
+def _frame(data: Any) -> Any:
+    """A data frame of pandas, which formulaic needs anyway."""
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        return data
+    names = data if isinstance(data, Mapping) else data.columns
+    return pd.DataFrame({str(name): np.asarray(data[name]) for name in names})
+
+
+def _named(column: str) -> str:
+    return INTERCEPT if column == "Intercept" else _LEVEL.sub(r"=\1", column)
