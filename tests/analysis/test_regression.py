@@ -311,7 +311,7 @@ def test_a_result_document() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"covariates": {"a": [1.0, 2.0]}}, "one row for each of the 60 reports, got 2"),
+        ({"covariates": {"a": [1.0, 2.0]}}, "one row for each of the 60 people, got 2"),
         ({"covariates": {"a": np.ones(60)}}, "must not follow from each other"),
         ({"covariates": {"a": np.zeros(60)}}, "must not be 0 for everybody, got 'a'"),
         ({"covariates": {"a": [math.nan] * 60}}, "a must be finite numbers"),

@@ -619,7 +619,7 @@ def test_weights() -> None:
     assert type(tally).from_json(tally.to_json()).to_dict() == tally.to_dict()
     announced = jrr.MRR.for_epsilon(1.0, n=300, announced=True)
     masked = announced.respond([1] * 300, announced.deal(rng), rng)
-    with pytest.raises(ArgumentError, match="weights must be None where sums are announced"):
+    with pytest.raises(ArgumentError, match="weights must be the same for everybody whose cards"):
         announced.estimate(announced.tally(masked, weights=np.ones(300)))
 
 

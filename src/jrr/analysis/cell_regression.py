@@ -150,7 +150,7 @@ def _possible(shares: Floats) -> Floats:
     return within
 
 
-class Rows(NamedTuple):
+class PeopleOfCells(NamedTuple):
     """People with the same covariates in one cell, or single people."""
 
     cell: Any  # the number of each row's cell
@@ -178,7 +178,7 @@ def people_of(
     data: Columns | None,
     *,
     intercept: bool = True,
-) -> tuple[Rows, AnyColumns, Floats]:
+) -> tuple[PeopleOfCells, AnyColumns, Floats]:
     """The people of cells, and their covariates as columns; arguments as for `regress_cells`."""
     totals = np.array([cell.tally.n for cell in cells.cells], np.float64)
     by_person = data is not None or (
@@ -193,7 +193,7 @@ def people_of(
             )
         people = len(cells.people)
         model, x = model_of(covariates, data, people, intercept=intercept)
-        return Rows(cells.people, np.ones(people), totals), model, x
+        return PeopleOfCells(cells.people, np.ones(people), totals), model, x
     atoms = [
         (at, answers, count)
         for at, cell in enumerate(cells.cells)
@@ -207,7 +207,7 @@ def people_of(
     else:
         used = columns if covariates is None else _numbers(cells, covariates, columns)
         model, x = model_of(used, None, len(atoms), intercept=intercept)
-    rows = Rows(
+    rows = PeopleOfCells(
         np.array([at for at, _, _ in atoms]),
         np.array([float(count) for _, _, count in atoms]),
         totals,

@@ -112,7 +112,7 @@ def model_of(
 
 def _frame(data: Any) -> Any:
     """A data frame of pandas, which formulaic needs anyway."""
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     if isinstance(data, pd.DataFrame):
         return data
