@@ -3,7 +3,7 @@
 import jrr
 from benchmarks.cases import EPSILON, Case, values
 from benchmarks.contender import Contender
-from jrr.mechanisms import compiled
+from jrr.mechanisms import hashing
 
 
 def mechanism(case: Case) -> jrr.Mechanism:
@@ -14,8 +14,8 @@ def mechanism(case: Case) -> jrr.Mechanism:
 
 def contender(case: Case, *, with_numba: bool) -> Contender:
     if not with_numba:
-        compiled.hash_support = lambda: None  # type: ignore[assignment]
-    elif compiled.hash_support() is None:
+        hashing.hash_support = lambda: None  # type: ignore[assignment]
+    elif hashing.hash_support() is None:
         raise SystemExit("numba is not installed")
     m = mechanism(case)
     return Contender(

@@ -21,8 +21,7 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.categorical import Categorical
-from jrr.mechanisms.families import Family
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Family, Request
 from jrr.privacy.views import View
 
 

@@ -20,7 +20,7 @@ from jrr._base.exact import SCALE
 from jrr._base.files import write_whole
 from jrr.cli.app import run
 from jrr.errors import MissingExtraError
-from jrr.mechanisms import compiled
+from jrr.mechanisms import hashing
 from jrr.reporting import plots
 from jrr.research.paper.claims import FAILS, HOLDS, close, verdict
 from tests import bare_plans
@@ -338,13 +338,13 @@ def test_compiled_code_that_cannot_be_kept_is_still_used(monkeypatch: pytest.Mon
         return real(*arguments, **options)
 
     monkeypatch.setattr(numba, "njit", no_cache)
-    compiled.hash_support.cache_clear()
+    hashing.hash_support.cache_clear()
     try:
         mechanism = jrr.OLH(5, 1.0)
         reports = mechanism.respond([0, 1, 2, 3, 4] * 20)
         assert mechanism.tally(reports).n_cardless == 100
     finally:
-        compiled.hash_support.cache_clear()
+        hashing.hash_support.cache_clear()
 
 
 # -- honesty -------------------------------------------------------------------------------

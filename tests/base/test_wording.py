@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jrr
-from jrr._base.short_repr import ShortRepr, short
-from jrr._base.wording import aligned, percentage_points, show_guarantee
+from jrr._base.wording import ShortRepr, aligned, percentage_points, short, show_guarantee
 from jrr.tables import Labels
 
 NUMBERS = st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=8)

@@ -16,7 +16,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from jrr import RR
-from jrr.protocol.problems import read_problem
+from jrr.protocol.steps import read_problem
 from jrr.research.processes import Running, free_port, running
 from jrr.servers.common.safety import check_safety
 from jrr.servers.common.settings import load

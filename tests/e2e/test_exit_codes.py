@@ -21,7 +21,7 @@ from jrr.errors import (
     ProtocolError,
     UnreachableError,
 )
-from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY, problem_document
+from jrr.protocol.steps import ABORTED_DEAL, MISSING_PARTY, problem_document
 from jrr.research.processes import free_port
 from tests.e2e import http_reply, pretender, survey_of
 

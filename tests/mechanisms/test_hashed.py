@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import jrr
-from jrr.mechanisms import compiled, hashed, hashing
+from jrr.mechanisms import hashed, hashing
 from jrr.mechanisms.report_formats import SEEDED_REPORT
 from jrr.mechanisms.request import Request
 from tests.oracle import of_random_subset, one_deck, sign_deck
@@ -165,7 +165,7 @@ def test_support_counts_reports_whose_hash_hits(
     k: int, g: int, compiled_path: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not compiled_path:
-        monkeypatch.setattr(compiled, "hash_support", lambda: None)
+        monkeypatch.setattr(hashing, "hash_support", lambda: None)
     reports = some_reports(400, g)
     if g > 100:  # make hits likely
         for i in range(0, 400, 3):
@@ -178,10 +178,10 @@ def test_compiled_and_plain_paths_agree(g: int, monkeypatch: pytest.MonkeyPatch)
     """Over several blocks of reports."""
     pytest.importorskip("numba")
     reports = some_reports(40_000, g)
-    fast = compiled.hash_support()
+    fast = hashing.hash_support()
     assert fast is not None
     quick = support(reports, 33, g)
-    monkeypatch.setattr(compiled, "hash_support", lambda: None)
+    monkeypatch.setattr(hashing, "hash_support", lambda: None)
     assert (support(reports, 33, g) == quick).all()
     for state, start, width in hashed._prepared(reports, g):
         values = np.array([0, 3, 2**32 - 1], np.uint32)
@@ -192,7 +192,7 @@ def test_compiled_and_plain_paths_agree(g: int, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("compiled_path", [True, False])
 def test_a_run_of_hashes_ends_before_its_end(compiled_path: bool) -> None:
     """A hash just inside, and just outside, either end of the run that a report supports."""
-    count = compiled.hash_support() if compiled_path else hashed._count
+    count = hashing.hash_support() if compiled_path else hashed._count
     if count is None:
         pytest.skip("numba is not installed")
     state = hashing.prefix(np.array([1, 2, 1 << 40], np.uint64))

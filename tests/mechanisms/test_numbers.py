@@ -252,6 +252,7 @@ def test_intervals_hold_over_a_grid(name: str) -> None:
         assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
 
 
+@pytest.mark.slow_variants("6.0-coin1")
 @pytest.mark.parametrize("kind", ["alone", "closed", "announced"])
 @pytest.mark.parametrize(("own", "coin"), [(3.0, (24, 9)), (6.0, (24, 3)), (2.1, (4, 2))])
 def test_intervals_in_steps_have_the_stated_coverage(

@@ -25,8 +25,7 @@ from jrr.protocol.identity import (
     party_role,
     pseudonym,
 )
-from jrr.protocol.problems import UNKNOWN_NAME, problem_document
-from jrr.protocol.steps import Call, Reply, Save, Step, Wait
+from jrr.protocol.steps import UNKNOWN_NAME, Call, Reply, Save, Step, Wait, problem_document
 from jrr.survey import contributor, messages
 from jrr.survey.contributor import Receipt
 from jrr.survey.limits import Limits, check_limits

@@ -11,7 +11,7 @@ import pytest
 
 from jrr import MRR, OUE, RR, HeavyHitters, JrrError, PrefixSearch, SeededRandom, Words
 from jrr.estimation.estimates import Estimate
-from jrr.mechanisms import compiled
+from jrr.mechanisms import hashing
 from jrr.telemetry.words import NO_PREFIX, fingerprints, places
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
@@ -188,7 +188,7 @@ def test_the_most_frequent_strings_are_found(
     with_numba: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not with_numba:
-        monkeypatch.setattr(compiled, "hash_support", lambda: None)
+        monkeypatch.setattr(hashing, "hash_support", lambda: None)
     words = Words("abcdefghijklmnopqrstuvwxyz", 6)
     rare = ["".join(s) for s in itertools.product("pqrs", repeat=5)]
     strings = ["anna"] * 4_000 + ["bertha"] * 3_000 + ["eva"] * 2_000 + rare

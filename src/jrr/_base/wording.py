@@ -1,8 +1,12 @@
-"""Numbers in words that people read: what is shown of a chance is never more certain than it is."""
+"""Numbers and values as people read them: no chance looks more certain than it is."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+import numpy as np
 
 
 def of_hundred(probability: float, start: bool = False) -> str:
@@ -86,3 +90,44 @@ def aligned(numbers: Sequence[float], digits: int = 3, *, up: bool = False) -> l
 def counted(count: int, one: str, many: str) -> str:
     """A number and what it counts."""
     return f"{count:,} {one if count == 1 else many}"
+
+
+MOST = 8  # entries that are shown whole
+_FIRST = 5  # entries that are shown of longer ones
+
+
+def short(value: Any) -> str:
+    """The repr of a value; of long lists, tuples, arrays and mappings the first entries.
+
+    Example:
+        >>> short((1, 2, 3)), short(tuple(range(100)))
+        ('(1, 2, 3)', '(0, 1, 2, 3, 4, ... 100 in all)')
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        entries = [f"{key!r}: {short(entry)}" for key, entry in value.items()]
+        return f"{{{_cut(entries)}}}"
+    if isinstance(value, tuple | list) and len(value) > MOST:
+        left, right = "()" if isinstance(value, tuple) else "[]"
+        return f"{left}{_cut([repr(entry) for entry in value[: _FIRST + 1]], len(value))}{right}"
+    return repr(value)
+
+
+def _cut(entries: list[str], count: int | None = None) -> str:
+    count = len(entries) if count is None else count
+    if count <= MOST:
+        return ", ".join(entries)
+    return f"{', '.join(entries[:_FIRST])}, ... {count} in all"
+
+
+class ShortRepr:
+    """A dataclass whose long fields are cut in its repr."""
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{field.name}={short(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]  # of dataclasses only
+            if field.repr
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"

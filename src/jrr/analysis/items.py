@@ -10,7 +10,7 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Ints, checked_mechanism
 from jrr.mechanisms.base import Mechanism as AnyMechanism
-from jrr.mechanisms.readings import Reading
+from jrr.mechanisms.cards import Reading
 
 
 @dataclass(frozen=True, eq=False)

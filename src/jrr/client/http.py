@@ -14,13 +14,15 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
-from jrr.protocol.problems import (
+from jrr.protocol.steps import (
     ABORTED_DEAL,
     MISSING_PARTY,
     RESULTS_WAIT,
+    Call,
+    Reply,
     read_problem,
+    seconds_of,
 )
-from jrr.protocol.steps import Call, Reply, seconds_of
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
 OPERATOR_TIMEOUT = 600.0  # seconds: installing many invitations, exporting many reports

@@ -3,8 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from jrr.errors import ProtocolError
-from jrr.protocol.problems import LEFT_OUT, UNKNOWN_NAME, read_problem
-from jrr.protocol.steps import Call, Steps, insist, printable, read_reply, refused
+from jrr.protocol.steps import (
+    LEFT_OUT,
+    UNKNOWN_NAME,
+    Call,
+    Steps,
+    insist,
+    printable,
+    read_problem,
+    read_reply,
+    refused,
+)
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jrr._base import checks
-from jrr._base.short_repr import MOST
+from jrr._base.wording import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
 from jrr.estimation.intervals import interval

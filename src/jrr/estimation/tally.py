@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.documents import read_json, read_version
-from jrr._base.short_repr import ShortRepr
+from jrr._base.wording import ShortRepr
 from jrr.errors import ArgumentError
 from jrr.estimation.masks import NOTHING_KNOWN, Known
 

@@ -20,13 +20,9 @@ import numpy as np
 
 from jrr._base import checks
 from jrr._base.randomness import Rng
-from jrr.mechanisms.parts.accounting import Accounting
-from jrr.mechanisms.parts.arrays import Cards, Ints, Reports
-from jrr.mechanisms.parts.collecting import Collecting
-from jrr.mechanisms.parts.giving_cards import GivingCards
-from jrr.mechanisms.parts.observing import Observing
-from jrr.mechanisms.parts.planned import Planned
-from jrr.mechanisms.parts.responding import Responding
+from jrr.mechanisms.parts.collecting import Collecting, Observing
+from jrr.mechanisms.parts.describing import Accounting, Cards, Ints, Planned, Reports
+from jrr.mechanisms.parts.responding import GivingCards, Responding
 
 __all__ = [
     "Cards",

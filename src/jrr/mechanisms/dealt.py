@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, private_side, words_down, words_up
-from jrr._base.short_repr import ShortRepr
-from jrr._base.wording import of_hundred
+from jrr._base.wording import ShortRepr, of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports
@@ -29,9 +28,8 @@ from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.dealt_optimum import best_dealt, best_informed_dealt
 from jrr.mechanisms.draws import drawn
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.registry import baseline
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Family, Request
 from jrr.privacy.informed.dealt import (
     all_compositions,
     check_scan,

@@ -19,7 +19,7 @@ from jrr._base import checks, randomness
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
-from jrr.mechanisms import compiled, hashing
+from jrr.mechanisms import hashing
 from jrr.mechanisms.base import (
     Ints,
     Mechanism,
@@ -29,11 +29,10 @@ from jrr.mechanisms.base import (
 )
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import Calibration, calibrated
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
-from jrr.mechanisms.request import Request, least
+from jrr.mechanisms.request import Family, Request, least
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import check_truth_probability, truth_probability
 from jrr.privacy.views import View
@@ -253,7 +252,7 @@ class OLH(Mechanism):
 
 def support_of(reports: Reports, values: NDArray[np.uint32], g: int) -> NDArray[np.int64]:
     """How many reports support each of these values."""
-    count = compiled.hash_support() or _count
+    count = hashing.hash_support() or _count
     counts = np.zeros(len(values), np.int64)
     for state, start, width in _prepared(reports, g):
         counts += count(state, start, width, values)

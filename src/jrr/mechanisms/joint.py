@@ -28,11 +28,10 @@ from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import drawn_from, spread_lies
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
 from jrr.mechanisms.paper_search import paper_search
 from jrr.mechanisms.registry import baseline
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Family, Request
 from jrr.mechanisms.shifts import (
     check_truth_probability,
     marginal_moments,

@@ -1,19 +1,24 @@
-"""Arrays that remember where they came from: reports made with or without cards, dealt cards.
+"""Arrays, single reports and announced sums that remember the cards that they came from.
 
 Reports that remember it cannot be written into. Selected rows, copies, pickles, parts and
 concatenations remember it too; everything else that is made or computed of them is plain, and of
 plain arrays nothing is known. `np.array(reports)` makes a plain copy, which can be written into.
 It costs a few microseconds for an array, whatever its length, except that selections keep the
-places of cards.
+places of cards. Single reports (`respond_one`, `report_from_json`) and sums (`announce`) are plain
+numbers, bytes, pairs and lists in every other way, also as JSON.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from jrr._base import checks
 from jrr.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.describing import Describing
 
 MIXED = "mixed"  # some rows were made with a card, and some without
 
@@ -232,3 +237,150 @@ def note_announced(cards: object) -> None:
             "person's card"
         )
     cards._announced[0] = True
+
+
+R = TypeVar("R")
+UNKNOWN = -1  # beside 1 (made with a card) and 0 (made without one)
+
+
+class MarkedNumber(int):
+    """A report that is a whole number.
+
+    Example:
+        >>> report = marked_report(1, carded=False)
+        >>> report, report.carded, report == 1
+        (1, False, True)
+    """
+
+    carded: bool
+
+
+class MarkedBytes(bytes):
+    """A report that is a row of bytes."""
+
+    carded: bool
+
+
+class MarkedPair(tuple[int, int]):
+    """A report that is a seed and a number."""
+
+    carded: bool
+
+
+_KINDS: dict[type, Any] = {int: MarkedNumber, bytes: MarkedBytes, tuple: MarkedPair}
+
+
+def marked_report(report: R, *, carded: bool) -> R:
+    """The same number, bytes or pair, which remembers whether it was made with a card."""
+    kind = next(kind for plain, kind in _KINDS.items() if isinstance(report, plain))
+    marked: R = kind(report)
+    marked.carded = carded  # type: ignore[attr-defined]
+    return marked
+
+
+def remembered_of(reports: object) -> bool | str | NDArray[np.int8] | None:
+    """What reports remember of their cards, taken together.
+
+    Returns:
+        True or False where it is the same for all of them; MIXED for an array of both kinds; for
+        a list of both kinds 1 (made with a card), 0 (without one) or UNKNOWN for each report;
+        None where nothing at all is known.
+    """
+    if isinstance(reports, MarkedReports):
+        return reports.carded
+    if not isinstance(reports, list | tuple):
+        return None
+    marks = [getattr(report, "carded", None) for report in reports]
+    marks = [mark if isinstance(mark, bool) else None for mark in marks]
+    kinds = set(marks)
+    if len(kinds) <= 1:
+        return kinds.pop() if kinds else None
+    return np.array([UNKNOWN if mark is None else mark for mark in marks], np.int8)
+
+
+def carded_flags(
+    mechanism: "Describing", reports: object, n: int, carded: ArrayLike | bool | None
+) -> NDArray[np.bool_]:
+    """Whose reports were made with a card, as `Mechanism.carded_flags` says it."""
+    known = remembered_of(reports) if mechanism.deals else False
+    if carded is None:
+        return _remembered_flags(mechanism.name, known, n)
+    if isinstance(carded, bool | np.bool_):
+        flags: NDArray[np.bool_] = np.broadcast_to(np.bool_(carded), n)
+    else:
+        flags = checks.flags("carded", carded, n)
+    if not mechanism.deals and flags.any():
+        raise ArgumentError(f"carded must be False for {mechanism.name}, which deals no cards")
+    if isinstance(known, bool) and (flags != known).any():
+        raise ArgumentError(
+            f"carded must be {known} for these reports, which were made "
+            f"{'with' if known else 'without'} cards, got {not known} for some of them"
+        )
+    if isinstance(known, np.ndarray) and ((known != flags) & (known != UNKNOWN)).any():
+        raise ArgumentError(
+            "carded must say of each report what it remembers of its card, got the opposite"
+        )
+    return flags
+
+
+def _remembered_flags(
+    name: str, known: bool | str | NDArray[np.int8] | None, n: int
+) -> NDArray[np.bool_]:
+    """One flag for each report where they all remember, or a refusal."""
+    if isinstance(known, bool):
+        return np.broadcast_to(np.bool_(known), n)
+    if known is None:
+        raise _must_say_carded(name, "these reports do not remember it")
+    if isinstance(known, str):
+        raise _must_say_carded(name, "some of them were made with a card, and some without")
+    if (known == UNKNOWN).any():
+        raise _must_say_carded(name, "some of these reports do not remember it")
+    return np.equal(known, 1)
+
+
+def _must_say_carded(name: str, because: str) -> ArgumentError:
+    return ArgumentError(
+        "carded must be True, False or a boolean array of one flag per report, to say which "
+        f"reports were made with a card of {name}: {because}. Lists, plain arrays and "
+        "columns of tables remember nothing"
+    )
+
+
+class AnnouncedNumber(int):
+    """The sum of cards that are one number each.
+
+    Example:
+        >>> told = AnnouncedNumber(-4, cards=100)
+        >>> told, told.cards, type(told + 1).__name__
+        (-4, 100, 'int')
+    """
+
+    cards: int
+
+    def __new__(cls, total: int, cards: int) -> "AnnouncedNumber":
+        """A number and of how many cards it is the sum."""
+        made = super().__new__(cls, total)
+        made.cards = cards
+        return made
+
+    def __reduce__(self) -> tuple[type, tuple[int, int]]:
+        return type(self), (int(self), self.cards)
+
+
+class AnnouncedRow(list[int]):
+    """The sums of cards that have one number for each value."""
+
+    def __init__(self, totals: Iterable[int], cards: int) -> None:
+        super().__init__(totals)
+        self.cards = cards
+
+    def __reduce__(self) -> tuple[type, tuple[list[int], int]]:
+        return type(self), (list(self), self.cards)
+
+
+def cards_in(announced: object) -> list[int] | None:
+    """Of how many cards each of these sums is; None where one of them does not remember it."""
+    several = isinstance(announced, list | tuple) and not isinstance(announced, AnnouncedRow)
+    sums: list[Any] = list(cast(Iterable[Any], announced)) if several else [announced]
+    known = [one.cards for one in sums if isinstance(one, AnnouncedNumber | AnnouncedRow)]
+    return known if known and len(known) == len(sums) else None

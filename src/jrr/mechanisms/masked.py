@@ -28,7 +28,6 @@ from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.named import coin_of, coins_for
 from jrr.mechanisms.coins.window import Window, windows_tried
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.masked_optimum import (
     LEAST_CARD_RATE,
@@ -41,7 +40,7 @@ from jrr.mechanisms.masked_optimum import (
 from jrr.mechanisms.masking import Masking
 from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.report_formats import MaskedFormat
-from jrr.mechanisms.request import Request, least
+from jrr.mechanisms.request import Family, Request, least
 from jrr.privacy.views import View
 
 

@@ -17,9 +17,9 @@ from jrr.estimation.estimates import Estimate
 from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally, WeightedTally
-from jrr.mechanisms.announced_sums import cards_in
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
-from jrr.mechanisms.readings import Reading
+from jrr.mechanisms.cards import Reading
+from jrr.mechanisms.marked_arrays import cards_in
 from jrr.mechanisms.report_formats import MaskedFormat
 
 

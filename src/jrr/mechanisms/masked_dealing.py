@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.mechanisms.announced_sums import AnnouncedNumber, AnnouncedRow
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Rng
 from jrr.mechanisms.cards import MaskCards
-from jrr.mechanisms.marked_arrays import DealtCards, note_announced
+from jrr.mechanisms.marked_arrays import AnnouncedNumber, AnnouncedRow, DealtCards, note_announced
 from jrr.mechanisms.masked_deck import closed_deck
 from jrr.mechanisms.whole_noise import discrete_laplace
 

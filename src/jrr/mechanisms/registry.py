@@ -13,8 +13,7 @@ from jrr._base import checks, documents
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism
-    from jrr.mechanisms.families import Family
-    from jrr.mechanisms.request import Request
+    from jrr.mechanisms.request import Family, Request
 
 BASELINE = "rr"  # the family that exists for every request
 

@@ -1,7 +1,7 @@
 """What is asked of a mechanism before a survey, and the criterion by which two are compared."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -168,3 +168,21 @@ def _check_frequency(frequency: object) -> Frequency:
             raise checks.refusal("frequency", frequency, allowed)
         return (low, high)
     return checks.real("frequency", frequency, allowed, 0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One kind of mechanism with one kind of cards, and how to choose its parameters."""
+
+    key: str  # what `plan(mechanism=...)` takes, such as "drr" or "oue-joint"
+    label: str  # in tables and pictures
+    cards: bool  # whether its mechanisms deal cards, unless plain RR is more accurate
+    best: "Callable[[Request], Mechanism]"  # the most accurate that keeps the request
+    # The same in the view "everything" at a δ; None where no law of that view is known.
+    best_informed: "Callable[[Request, float], Mechanism] | None" = None
+    pure: bool = False  # whether `best` keeps ε in that view without a δ
+    encodes: bool = False  # for many values: compared and chosen automatically only for k > 2
+    chosen: bool = True  # False: shown in comparisons, never planned with
+    colour: str = "#444444"  # in pictures
+    line: str = "-"  # in pictures, as matplotlib writes it
+    caption: str = ""  # what happens, in a few words, beside its results

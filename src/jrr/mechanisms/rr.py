@@ -16,8 +16,7 @@ from jrr.mechanisms.cards import CardLaw
 from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import spread_lies
-from jrr.mechanisms.families import Family
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Family, Request
 from jrr.mechanisms.shifts import (
     marginal_moments,
     shift_block,

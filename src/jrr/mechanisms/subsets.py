@@ -23,10 +23,9 @@ from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.registry import baseline
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Family, Request
 from jrr.privacy.views import View
 
 _MOST = 1 << 16  # values: a report draws a word for each of them

@@ -28,15 +28,13 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.balanced_bits import balanced_bits
 from jrr.mechanisms.base import Cards, Ints, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import Calibration, calibrated
 from jrr.mechanisms.draws import chance, hypergeometric
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
-from jrr.mechanisms.packed import PackedBits
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.packed import PackedBits, balanced_bits
+from jrr.mechanisms.request import Family, Request
 from jrr.privacy.loss import Bit, UnaryLaw
 from jrr.privacy.views import View
 

@@ -6,9 +6,8 @@ from functools import lru_cache
 from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.registry import BASELINE, families
-from jrr.mechanisms.request import Request, least
+from jrr.mechanisms.request import Family, Request, least
 from jrr.planning.costs import costs_of
 from jrr.planning.defaults import (
     LEAST_GAIN,

@@ -14,10 +14,9 @@ from jrr._base.documents import read_json
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
-from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything, losses_of_everything
 from jrr.mechanisms.registry import BASELINE, families, from_dict
-from jrr.mechanisms.request import Frequency, Request
+from jrr.mechanisms.request import Family, Frequency, Request
 from jrr.planning.choice import (
     AUTO,
     check_word,

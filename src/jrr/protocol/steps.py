@@ -1,7 +1,8 @@
-"""Steps of a conversation with servers, and how long to insist on an answer; no sockets, no clock.
+"""Steps of a conversation with servers, how long to insist, and refusals; no sockets, no clock.
 
 A conversation is a generator: it yields what should be done next and is sent the outcome. So the
-same lines drive one person's client, which waits, and ten thousand at once, which do not.
+same lines drive one person's client, which waits, and ten thousand at once, which do not. What a
+server says instead of what was asked for is a problem document (RFC 9457).
 """
 
 import json
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from jrr.errors import DamagedError, ProtocolError, UnreachableError
-from jrr.protocol.problems import read_problem
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
 T = TypeVar("T")
@@ -135,3 +135,31 @@ def refused(who: str, reply: Reply) -> ProtocolError:
 def printable(text: str) -> str:
     """What a server says, in one short line of printable text."""
     return "".join(letter for letter in text if letter.isprintable())[:300]
+
+
+PREFIX = "urn:jrr:problem:"
+ABORTED_DEAL = "aborted"  # a party of a committee broke the rules
+MISSING_PARTY = "party-missing"  # a party of a committee did not come, or went away
+LEFT_OUT = "left-out"  # enrolled at this party of a committee, but not dealt to
+LOST_CARD = "lost"  # whoever holds it complained of it
+UNKNOWN_NAME = "unknown-pseudonym"  # not invited, or not enrolled
+RESULTS_WAIT = "results-wait"  # not enough new reports since the last result that was shown
+
+
+def problem_document(kind: str, status: int, detail: str) -> dict[str, object]:
+    """The body of a refusal."""
+    return {
+        "type": f"{PREFIX}{kind}",
+        "title": kind.replace("-", " "),
+        "status": status,
+        "detail": detail,
+    }
+
+
+def read_problem(body: bytes) -> tuple[str, str]:
+    """Kind and detail of a refusal, both empty where the body is no problem document."""
+    try:
+        document = json.loads(body)
+        return str(document.get("type", "")).removeprefix(PREFIX), str(document.get("detail", ""))
+    except (ValueError, AttributeError, RecursionError):
+        return "", ""

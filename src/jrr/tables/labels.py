@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr._base.short_repr import ShortRepr
+from jrr._base.wording import ShortRepr
 from jrr.errors import ArgumentError
 from jrr.tables.arrays import arrow_array, declared_names
 from jrr.tables.public_columns import texts

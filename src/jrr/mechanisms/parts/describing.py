@@ -1,18 +1,31 @@
-"""What a mechanism says of itself: its name, parameters and moments, in JSON and in words."""
+"""What a mechanism says of itself: parameters, moments, what can be learnt, how plans choose."""
 
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from jrr._base import checks
 from jrr._base.wording import of_hundred
-from jrr.mechanisms.parts.arrays import Reports
+from jrr.errors import ArgumentError
+from jrr.mechanisms.request import LOST, Family, Frequency, Request, least
+from jrr.privacy import loss
+from jrr.privacy.views import VIEWS, View
 
 if TYPE_CHECKING:
     from jrr.estimation.moments import Moments
+    from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.report_formats import ReportFormat
+    from jrr.privacy.informed.distribution import LossDistribution, Losses
+    from jrr.privacy.informed.frequency import Frequency as FrequencyOrPrior
+    from jrr.privacy.shuffled.question import ShuffledSurvey
 
+Cards = NDArray[Any]  # one card a contributor
+Reports = NDArray[Any]  # one report a contributor
+Ints = NDArray[np.int64]
 WITH_MASKS = "one whose cards are whole numbers to add, as MRR"  # in refusals of all others
 
 
@@ -98,3 +111,200 @@ class Describing(ABC):
     @abstractmethod
     def _check_reports(self, reports: ArrayLike) -> Reports:
         """The reports as an array, or a refusal."""
+
+
+class Accounting(Describing):
+    """ε by view, and the law of the loss where one is known."""
+
+    @abstractmethod
+    def _epsilon(self, view: View, colluders: int) -> float:
+        """The privacy loss in one of `self.views`; colluders is a number >= 0."""
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views in which `epsilon` states a loss without a δ."""
+        return tuple(view for view in VIEWS if view != "paper")
+
+    @property
+    def pure(self) -> bool:
+        """Whether ε of the view "cards" holds, without a δ, also in the view "everything"."""
+        return not self.deals
+
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        """The privacy loss against an adversary with this view.
+
+        Args:
+            view: what the adversary has besides the target's report: "report" nothing,
+                "truths" what colluders tell of their reports, "cards" their cards, "dealer" the
+                target's own card, "everything" all reports, everybody else's answer and the
+                colluders' cards. "paper" is the bound printed in the paper, for binary JRR.
+            colluders: how many others tell the adversary what they have.
+            delta: only for "everything", whose loss is random: ε holds as (ε, delta)-differential
+                privacy. The other views hold outright.
+
+        Returns:
+            ε, exact for the words that run or an upper bound; math.inf where it is unbounded.
+
+        Raises:
+            ArgumentError: for a view that has no meaning here, or more colluders than others.
+
+        Example:
+            >>> import jrr
+            >>> round(jrr.RR(p=0.75).epsilon(), 4)
+            1.0986
+        """
+        word = checks.one_of("view", view, (*VIEWS, "everything"))
+        colluders = checks.integer("colluders", colluders, 0, self._most_colluders())
+        if word == "everything":
+            return self._epsilon_of_everything(colluders, delta)
+        if delta:
+            raise checks.refusal("delta", delta, f"0 in the view {word!r}, which holds outright")
+        if word not in self.views:
+            raise loss.no_paper_view(self._in_refusals())
+        return self._epsilon(word, colluders)
+
+    def guarantees(self, colluders: int = 0) -> dict[str, float]:
+        """View -> ε, for every view that has a meaning here and needs no δ."""
+        return {view: self.epsilon(view, colluders) for view in self.views}
+
+    def losses(
+        self,
+        colluders: int = 0,
+        *,
+        ones: int | None = None,
+        frequency: "FrequencyOrPrior" = None,
+    ) -> "Losses | None":
+        """The law of the loss in the view "everything"; None where it is not known.
+
+        Arguments as for `jrr.privacy.informed.loss_distribution`.
+        """
+        return None
+
+    def quick_losses(self, colluders: int) -> "Losses | None":
+        """A bound of `losses` that takes less time and may be looser: what a search compares."""
+        return self.losses(colluders)
+
+    def likely_worst(self, colluders: int) -> "Losses | None":
+        """Cases that occur and are likely the worst, in a moment: where a search begins."""
+        return self.losses(colluders)
+
+    def compositions(self, colluders: int) -> "Iterator[LossDistribution] | None":
+        """That law for all that the others may hold, one by one.
+
+        None where `losses` is no looser than that, or the law is not known.
+        """
+        return None
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> "ShuffledSurvey":
+        """What a collector sees behind a shuffler (jrr.privacy.shuffled)."""
+        raise checks.refusal(
+            "mechanism", self, "RR, or JRR or DRR with k=2: no law is known here for others"
+        )
+
+    def _epsilon_of_everything(self, colluders: int, delta: float) -> float:
+        delta = checks.delta(delta)
+        law = self.losses(colluders)
+        # The dealer's view has the target's own card, which is more than everything else tells.
+        return self.epsilon("dealer") if law is None else law.epsilon(delta)
+
+    def _most_colluders(self) -> int | None:
+        deck = self.moments.deck
+        return None if deck is None else deck - 1
+
+
+_ANYBODY = 1_000  # people, where no cards are dealt: what is best does not depend on them
+
+
+class Planned(Describing):
+    """What a plan may choose, and what one kind of mechanism can do at best."""
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """The ways in which a plan may choose this mechanism."""
+        return ()
+
+    @classmethod
+    def windows(cls, request: Request, between: float) -> "list[Any]":
+        """Those that plans for numbers try besides a number rounded to one of its two ends.
+
+        Args:
+            request: what they must keep.
+            between: the mean of t(1-t), numbers t being in 0..1.
+        """
+        return []
+
+    @classmethod
+    def _family(cls, best: "Callable[[Request], Mechanism]", **more: Any) -> Family:
+        """One of them, named and coloured as the mechanism unless said otherwise."""
+        named = {"key": cls.name.lower(), "label": cls.name, "colour": cls.colour}
+        return Family(best=best, **(named | more))
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        epsilon: float,
+        *,
+        n: int | None = None,
+        k: int = 2,
+        colluders: int | None = None,
+        dealer_epsilon: float | None = None,
+        frequency: Frequency = None,
+        lost: float = LOST,
+        announced: bool = True,
+    ) -> Self:
+        """The most accurate mechanism of this kind that keeps ε; `jrr.plan` compares the kinds.
+
+        Args:
+            epsilon: what an adversary may learn at most that has the colluders' cards.
+            n: contributors per deck; None: no cards, for kinds that do without.
+            k: possible values.
+            colluders: how many contributors show their cards; None: 5, or everybody else where
+                there are fewer.
+            dealer_epsilon: what a dealer that colludes with the collector may learn at most;
+                None: ε + 2; math.inf gives up the cap.
+            frequency: what is known of the answer beforehand, as for `jrr.plan`.
+            lost: the share of cards that are dealt and never reported with.
+            announced: MRR: whether the dealer announces the sum of the cards that were used;
+                False asks for a closed deck.
+
+        Raises:
+            ArgumentError: for arguments out of range, or where nothing of this kind keeps ε.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR.for_epsilon(1.0) == jrr.RR(epsilon=1.0)
+            True
+            >>> jrr.DRR.for_epsilon(1.0, n=1_000, k=4).epsilon("cards", colluders=5) <= 1.0
+            True
+        """
+        request = Request.with_defaults(
+            _ANYBODY if n is None else n,
+            epsilon,
+            colluders=colluders,
+            k=k,
+            dealer_epsilon=dealer_epsilon,
+            frequency=frequency,
+            lost=lost,
+            announced=announced,
+        )
+        with_cards = [family.cards for family in cls.families() if family.chosen]
+        if n is None and with_cards and all(with_cards):
+            raise needs_deck(cls.name)
+        return cls._most_accurate(request, cards=n is not None)
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        """The best that its families offer; only without cards unless `cards`."""
+        offered = [
+            family.best(request)
+            for family in cls.families()
+            if family.chosen and (cards or not family.cards)
+        ]
+        return least([made for made in offered if isinstance(made, cls)], request)
+
+
+def needs_deck(name: str) -> ArgumentError:
+    """A refusal where cards are always dealt, and nobody said to how many."""
+    return checks.refusal("n", None, f"the size of a deck: {name} deals cards")

@@ -7,7 +7,7 @@ from jrr.privacy.informed.distribution import Losses, least_epsilon
 from jrr.privacy.informed.frequency import Frequency
 
 if TYPE_CHECKING:
-    from jrr.mechanisms.parts.accounting import Accounting
+    from jrr.mechanisms.parts.describing import Accounting
 
 
 def loss_distribution(

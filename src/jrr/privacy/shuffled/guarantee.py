@@ -8,7 +8,7 @@ from jrr.privacy.binomial import LARGEST, ULP, Progress
 from jrr.privacy.shuffled.question import ShuffledView, check_delta
 
 if TYPE_CHECKING:
-    from jrr.mechanisms.parts.accounting import Accounting
+    from jrr.mechanisms.parts.describing import Accounting
 
 
 def amplified_epsilon(epsilon0: float, n: int, delta: float) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jrr.estimation.differences import difference
 from jrr.mechanisms.numbers import Numbers
-from jrr.protocol.problems import RESULTS_WAIT
+from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.collector.results import final_estimate
 from jrr.servers.common.problems import Problem
 

@@ -10,7 +10,7 @@ from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.estimation.groups import estimate_groups, without_remainder
 from jrr.mechanisms.numbers import Numbers
-from jrr.protocol.problems import RESULTS_WAIT
+from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.common.problems import Problem
 from jrr.survey.grouping import EVERYBODY
 

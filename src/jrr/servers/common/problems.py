@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping
 
-from jrr.protocol.problems import UNKNOWN_NAME, problem_document
+from jrr.protocol.steps import UNKNOWN_NAME, problem_document
 
 RETRY_AFTER = (1, 4)  # seconds, drawn anew for everybody
 

@@ -8,7 +8,7 @@ from jrr._base import checks
 from jrr.dealing.committee.aborts import Abort, MissingPartyError
 from jrr.dealing.committee.deals import DealingParty, DealOrder, Keeper, deal_together
 from jrr.protocol.documents import Message
-from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY
+from jrr.protocol.steps import ABORTED_DEAL, MISSING_PARTY
 from jrr.servers.common.problems import Problem
 from jrr.servers.party.jobs import PartyJobs, committee_of
 
