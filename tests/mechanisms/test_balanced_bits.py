@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
-from jrr.mechanisms.packed import balanced_bits
+from jrr.mechanisms.draws import balanced_bits
 from tests.statistics_rules import accepts_only, chi_square, skewed
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base.randomness import BLOCK, RandomSource
-from jrr.mechanisms.packed import random_places, uniform_places
+from jrr.mechanisms.draws import random_places, uniform_places
 from jrr.mechanisms.token_laws import PileTokens, TokenLaw
 from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
 

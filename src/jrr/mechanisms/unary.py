@@ -31,9 +31,9 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import Calibration, calibrated
-from jrr.mechanisms.draws import chance, hypergeometric
+from jrr.mechanisms.draws import balanced_bits, chance, hypergeometric
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
-from jrr.mechanisms.packed import PackedBits, balanced_bits
+from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.request import Family, Request
 from jrr.privacy.loss import Bit, UnaryLaw
 from jrr.privacy.views import View

@@ -1,23 +1,20 @@
-"""What a mechanism says of itself: parameters, moments, what can be learnt, how plans choose."""
+"""What a mechanism says of itself: its parameters and moments, and what can be learnt at most."""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr._base.wording import of_hundred
-from jrr.errors import ArgumentError
-from jrr.mechanisms.request import LOST, Family, Frequency, Request, least
 from jrr.privacy import loss
 from jrr.privacy.views import VIEWS, View
 
 if TYPE_CHECKING:
     from jrr.estimation.moments import Moments
-    from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.report_formats import ReportFormat
     from jrr.privacy.informed.distribution import LossDistribution, Losses
     from jrr.privacy.informed.frequency import Frequency as FrequencyOrPrior
@@ -212,99 +209,3 @@ class Accounting(Describing):
     def _most_colluders(self) -> int | None:
         deck = self.moments.deck
         return None if deck is None else deck - 1
-
-
-_ANYBODY = 1_000  # people, where no cards are dealt: what is best does not depend on them
-
-
-class Planned(Describing):
-    """What a plan may choose, and what one kind of mechanism can do at best."""
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        """The ways in which a plan may choose this mechanism."""
-        return ()
-
-    @classmethod
-    def windows(cls, request: Request, between: float) -> "list[Any]":
-        """Those that plans for numbers try besides a number rounded to one of its two ends.
-
-        Args:
-            request: what they must keep.
-            between: the mean of t(1-t), numbers t being in 0..1.
-        """
-        return []
-
-    @classmethod
-    def _family(cls, best: "Callable[[Request], Mechanism]", **more: Any) -> Family:
-        """One of them, named and coloured as the mechanism unless said otherwise."""
-        named = {"key": cls.name.lower(), "label": cls.name, "colour": cls.colour}
-        return Family(best=best, **(named | more))
-
-    @classmethod
-    def for_epsilon(
-        cls,
-        epsilon: float,
-        *,
-        n: int | None = None,
-        k: int = 2,
-        colluders: int | None = None,
-        dealer_epsilon: float | None = None,
-        frequency: Frequency = None,
-        lost: float = LOST,
-        announced: bool = True,
-    ) -> Self:
-        """The most accurate mechanism of this kind that keeps ε; `jrr.plan` compares the kinds.
-
-        Args:
-            epsilon: what an adversary may learn at most that has the colluders' cards.
-            n: contributors per deck; None: no cards, for kinds that do without.
-            k: possible values.
-            colluders: how many contributors show their cards; None: 5, or everybody else where
-                there are fewer.
-            dealer_epsilon: what a dealer that colludes with the collector may learn at most;
-                None: ε + 2; math.inf gives up the cap.
-            frequency: what is known of the answer beforehand, as for `jrr.plan`.
-            lost: the share of cards that are dealt and never reported with.
-            announced: MRR: whether the dealer announces the sum of the cards that were used;
-                False asks for a closed deck.
-
-        Raises:
-            ArgumentError: for arguments out of range, or where nothing of this kind keeps ε.
-
-        Example:
-            >>> import jrr
-            >>> jrr.RR.for_epsilon(1.0) == jrr.RR(epsilon=1.0)
-            True
-            >>> jrr.DRR.for_epsilon(1.0, n=1_000, k=4).epsilon("cards", colluders=5) <= 1.0
-            True
-        """
-        request = Request.with_defaults(
-            _ANYBODY if n is None else n,
-            epsilon,
-            colluders=colluders,
-            k=k,
-            dealer_epsilon=dealer_epsilon,
-            frequency=frequency,
-            lost=lost,
-            announced=announced,
-        )
-        with_cards = [family.cards for family in cls.families() if family.chosen]
-        if n is None and with_cards and all(with_cards):
-            raise needs_deck(cls.name)
-        return cls._most_accurate(request, cards=n is not None)
-
-    @classmethod
-    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
-        """The best that its families offer; only without cards unless `cards`."""
-        offered = [
-            family.best(request)
-            for family in cls.families()
-            if family.chosen and (cards or not family.cards)
-        ]
-        return least([made for made in offered if isinstance(made, cls)], request)
-
-
-def needs_deck(name: str) -> ArgumentError:
-    """A refusal where cards are always dealt, and nobody said to how many."""
-    return checks.refusal("n", None, f"the size of a deck: {name} deals cards")
