@@ -121,6 +121,13 @@ class Visitor:
         return self._followed(self.request("POST", "/console/sign-in", fields))
 
 
+def raw_get(visitor: Visitor, path: str) -> bytes:
+    """A file."""
+    reply = visitor.request("GET", path)
+    assert reply.status == 200, reply.words
+    return reply.raw
+
+
 @dataclass(frozen=True)
 class Servers:
     """A dealer and a collector with a console."""

@@ -145,7 +145,7 @@ def test_the_page_of_waves_shows_what_the_library_says(servers: Servers, visitor
     assert "Begin wave 2" in visitor.get(f"/surveys/{first.hash}/waves").words
     assert "Begin wave" not in visitor.get(base).words
     page = visitor.post(f"/surveys/{first.hash}/next-wave")  # a second wave once more
-    assert "A draft of wave 2." in page.words
+    assert "A draft of wave 2, with the people" in page.words
     draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert draft is not None
     assert "ε = 4.0 in each of 2 waves, 8 in all" in visitor.get(f"{draft[1]}/create").words

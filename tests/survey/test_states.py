@@ -86,7 +86,7 @@ def test_what_is_over_stays_over() -> None:
             if refusal.when is When.LATER:
                 assert state in (NEW, ENROLLING), act
     for act in Act:
-        assert (refusal_of(act, CLOSED) is None) == (act is Act.REPORT_AGAIN), act
+        assert (refusal_of(act, CLOSED) is None) == (act in (Act.REPORT_AGAIN, Act.DELETE)), act
 
 
 def test_no_state_is_written_out_elsewhere() -> None:

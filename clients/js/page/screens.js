@@ -35,6 +35,7 @@ export function surveyIntroduction(survey, text, language, spent) {
   return [
     whoAsks(text, questions.length > 1 ? "survey_who" : "who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
+    survey.pilot ? paragraph(text("pilot")) : "",
     ...before,
     ...protection(survey, table, text, before.length + after.length > 0),
     ...after,

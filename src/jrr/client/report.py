@@ -114,6 +114,7 @@ def survey_report(
         version=__version__,
         made=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         final=is_final,
+        pilot=survey.pilot,
         opens=survey.opens,
         closes=survey.closes,
         wave=survey.wave,

@@ -14,6 +14,7 @@ from jrr.console.editing import (
     new_document,
     read_document,
     read_settings,
+    stored_settings,
     survey_options,
     what_is_wrong,
 )
@@ -94,6 +95,7 @@ def _import(request: PageRequest) -> Response:
     else:
         asked = Draft.from_dict(document)
     draft = StoredDraft(asked.to_dict())
+    draft.settings |= stored_settings(draft.document.pop("survey", {}), asked.languages)
     add_draft(request.console.engine, draft)
     return goto(draft.path)
 
@@ -121,7 +123,7 @@ def _change(request: PageRequest) -> Response:
     if act == "language":
         act = f"language:{request.form.get('language')}"
     draft.document, about = changed(read_document(request.form), act)
-    draft.settings = read_settings(request.form)
+    draft.settings |= read_settings(request.form)
     if not change_draft(request.console.engine, _as_seen(request, draft), is_step=True):
         request.session.note(
             "Not saved: the draft was changed in another window meanwhile. This is it now.", "warn"
@@ -136,7 +138,8 @@ def _change(request: PageRequest) -> Response:
 def _quick(request: PageRequest) -> Response:
     """Keep what was written, and answer with what stands beside it."""
     draft = _draft(request)
-    draft.document, draft.settings = read_document(request.form), read_settings(request.form)
+    draft.document = read_document(request.form)
+    draft.settings |= read_settings(request.form)
     change_draft(request.console.engine, _as_seen(request, draft), is_step=False)
     return render("edit_side.html", **_side(request, draft))
 
@@ -144,7 +147,8 @@ def _quick(request: PageRequest) -> Response:
 @page("/drafts/{draft}/survey.toml")
 def _export(request: PageRequest) -> Response:
     draft = _draft(request)
-    text = draft_toml(Draft.from_dict(draft.document))
+    settings = {name: value for name, value in survey_options(draft.settings).items() if value}
+    text = draft_toml(Draft.from_dict(draft.document | ({"survey": settings} if settings else {})))
     return download(text, f"survey-{draft.name[:8]}.toml", "application/toml")
 
 

@@ -22,7 +22,8 @@ from jrr.survey.survey import Survey
 
 USUAL = {
     **{"people": "2000", "response": "60", "trust": "2", "lost": "3", "min_cell": str(MIN_CELL)},
-    **{"results_every": "1", "min_batch": "1", "dealers": "", "after": "", "public": ""},
+    **{"results_every": "1", "min_batch": "1"},
+    **dict.fromkeys(("dealers", "after", "public", "pilot"), ""),
 }
 
 
@@ -46,7 +47,7 @@ def _shown(
         section="",
         draft=draft,
         asked=asked,
-        fields=USUAL | {"collector": request.origin} | given,
+        fields=USUAL | {"collector": request.origin} | draft.settings["form"] | given,
         trust=TRUST,
         settings=draft.settings,
         waves=_waves_before(request.console, asked),
@@ -56,19 +57,45 @@ def _shown(
 
 @page(f"{PATH}/next-wave", "POST")
 def _next_wave(request: PageRequest) -> Response:
-    """A draft of the same questions and words before consent; its times are new."""
     survey = survey_of(request)
     if survey.wave >= survey.waves:
         raise ArgumentError("the survey must have a wave after this one")
-    own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
-    consent = {language: words.strip() for language, words in own.items() if words.strip()}
-    draft = StoredDraft(draft_of(survey).to_dict(), settings=NO_SETTINGS | {"consent": consent})
-    add_draft(request.console.engine, draft)
+    draft = _copied(request.console, survey, after=survey.hash)
     request.session.note(
-        f"A draft of wave {survey.wave + 1}. On the next page choose whose wave it is, under The "
-        "same people as in; its people keep their invitations."
+        f"A draft of wave {survey.wave + 1}, with the people, dealers and trust of this one. Its "
+        "people keep their invitations."
     )
     return goto(draft.path)
+
+
+@page(f"{PATH}/copy", "POST")
+def _copy(request: PageRequest) -> Response:
+    draft = _copied(request.console, survey_of(request))
+    request.session.note("A copy to change, and to create as another survey, or as a test.")
+    return goto(draft.path)
+
+
+def _copied(console: Console, survey: Survey, after: str = "") -> StoredDraft:
+    """A new draft of the same questions, words and choices; its times are new."""
+    own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
+    consent = {language: words.strip() for language, words in own.items() if words.strip()}
+    above = survey.guarantee("dealer") - survey.guarantee("cards")
+    chosen = {
+        "people": str(survey.capacity),
+        "dealers": "\n".join(survey.dealing.addresses),
+        "trust": min(TRUST, key=lambda trust: abs(float(trust) - above)),
+        "min_cell": str(MIN_CELL if survey.pilot else survey.min_cell),
+        "results_every": str(survey.results_every),
+        "min_batch": str(survey.min_batch),
+        "collector": survey.collector,
+        "public": "" if survey.invitations else "yes",
+        "after": after,
+    }
+    draft = StoredDraft(
+        draft_of(survey).to_dict(), settings=NO_SETTINGS | {"consent": consent, "form": chosen}
+    )
+    add_draft(console.engine, draft)
+    return draft
 
 
 def _waves_before(console: Console, asked: Draft) -> list[Survey]:
@@ -90,7 +117,8 @@ def _create(request: PageRequest) -> Response:
         operator_of(request.console, survey, request.session, deals=False).install()
     except ProtocolError as error:  # such as a wave that these people have had
         return _shown(request, draft, given, in_words(error), 422)
-    drop_draft(request.console.engine, draft.name)
+    if not survey.pilot:
+        drop_draft(request.console.engine, draft.name)
     request.session.note("Created. Nobody can answer before it is opened.")
     return goto(path_of(survey))
 
@@ -120,6 +148,7 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
         results_every=_whole(form, "results_every"),
         min_batch=_whole(form, "min_batch"),
         invitations=form.get("public") != "yes",
+        pilot=form.get("pilot") == "yes",
         after=before,
         **survey_options(draft.settings),
     )

@@ -30,7 +30,10 @@ TABLE = Table(
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
 SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
-NO_SETTINGS: dict[str, Any] = {"consent": {}, "opens": "", "closes": ""}
+NO_SETTINGS: dict[str, Any] = {
+    **{"consent": {}, "opens": "", "closes": ""},
+    "form": {},  # what the page that creates the survey is filled in with
+}
 
 
 @dataclass

@@ -6,13 +6,15 @@ A document is as in a file of TOML, and may be unfinished: what is missing or wr
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from jrr._base import checks
 from jrr.console.pages import Form
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.draft import Draft
 from jrr.survey.question import KINDS
+from jrr.survey.settings import request_fields
 
 KIND_WORDS = {
     "yes-no": "Yes or no",
@@ -76,6 +78,16 @@ def read_settings(form: Form) -> dict[str, Any]:
         "opens": form.get("opens"),
         "closes": form.get("closes"),
     }
+
+
+def stored_settings(settings: Mapping[str, Any], languages: Iterable[str]) -> dict[str, Any]:
+    """What a file says of them; what else it says is chosen when the survey is created."""
+    if "consent_file" in settings:  # a file of the server's is nobody's business
+        allowed = "left out here: write the words themselves, as consent"
+        raise checks.refusal("consent_file", settings["consent_file"], allowed)
+    found = request_fields(settings, languages)
+    stored = {name: (found.get(name) or "")[:16] for name in ("opens", "closes")}  # to the minute
+    return {"consent": found.get("consent", {}), **stored}
 
 
 def survey_options(settings: dict[str, Any]) -> dict[str, Any]:

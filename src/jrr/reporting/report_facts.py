@@ -129,6 +129,7 @@ class SurveyReport:
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
     by_invitation: bool
+    pilot: bool = False  # a test, and no result
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; an ε without bound is "unbounded"."""

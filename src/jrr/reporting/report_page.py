@@ -97,6 +97,8 @@ class _Page:
     def _status(self) -> str:
         report, say = self.report, self.say
         words = [say("final" if report.final else "so_far")]
+        if report.pilot:
+            words = [say("pilot"), *words]
         if report.waves > 1:
             words.append(say("wave", wave=str(report.wave), waves=str(report.waves)))
         if report.opens is not None and report.closes is not None:

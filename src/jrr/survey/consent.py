@@ -28,7 +28,8 @@ def consent_text(survey: "Survey", language: str) -> str:
         COST, protection(survey.costs, bool(survey.open), language)
     )
     details = "\n".join(_details(survey, language))
-    return f"{words}\n\n{text(language, 'consent.details')}:\n{details}"
+    pilot = f"{text(language, 'consent.pilot')}\n\n" if survey.pilot else ""
+    return f"{pilot}{words}\n\n{text(language, 'consent.details')}:\n{details}"
 
 
 def protection(costs: CostTable, some_open: bool, language: str) -> str:

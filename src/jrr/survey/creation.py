@@ -62,6 +62,7 @@ class SurveyRequest:
     min_cell: int = MIN_CELL
     results_every: int = 1
     min_batch: int = 1
+    pilot: bool = False  # a test, with any number of people: it may be thrown away at any time
     consent: Mapping[str, str] | None = None  # by language, of one's own
     consent_version: str = "1"
     after: Survey | None = None  # the wave before: the same people are asked again
@@ -149,7 +150,8 @@ class SurveyRequest:
             opens=self.opens,
             closes=self.closes,
             invitations=self.invitations,
-            min_cell=self.min_cell,
+            min_cell=1 if self.pilot else self.min_cell,
+            pilot=self.pilot,
             results_every=self.results_every,
             min_batch=self.min_batch,
             delta=self.delta,

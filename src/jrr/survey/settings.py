@@ -58,6 +58,14 @@ def _word(name: str, value: Any) -> str:
     return value
 
 
+def _texts(name: str, value: Any) -> dict[str, str]:
+    """A text for each language; one text alone is for all of them, under the empty name."""
+    texts = {"": value} if isinstance(value, str) else value
+    if not isinstance(texts, Mapping):
+        raise checks.refusal(name, value, "a text, or a table of texts by language")
+    return {str(language): _word(f"{name} in {language}", text) for language, text in texts.items()}
+
+
 def _time(name: str, value: Any) -> str:
     if isinstance(value, datetime):  # TOML has times
         utc = value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
@@ -80,6 +88,8 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "min_cell": _whole,
     "results_every": _whole,
     "min_batch": _whole,
+    "pilot": _flag,
+    "consent": _texts,
     "consent_file": _word,
     "consent_version": _word,
 }
@@ -117,9 +127,13 @@ def split_settings(texts: Iterable[str]) -> dict[str, str]:
 def request_fields(settings: Mapping[str, Any], languages: Iterable[str]) -> dict[str, Any]:
     """Settings as fields of a `SurveyRequest`; reads the file of the consent text."""
     found = {name: value for name, value in settings.items() if name != "consent_file"}
-    file = settings.get("consent_file")
+    file, texts = settings.get("consent_file"), settings.get("consent", {})
     if file is not None:
-        found["consent"] = dict.fromkeys(languages, _text(Path(file)))
+        if texts:
+            raise checks.refusal("consent_file", file, "left out where there is a consent")
+        texts = {"": _text(Path(file))}
+    if texts:
+        found["consent"] = dict.fromkeys(languages, texts[""]) if "" in texts else texts
     return found
 
 

@@ -63,6 +63,7 @@ class Survey:
     min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     results_every: int = 1  # new reports between two results that are shown
     min_batch: int = 1  # reports in the smallest result, and between two; also at the end
+    pilot: bool = False  # a test: people are told so, and it may be thrown away at any time
     waves: int = 1  # how often the same people are asked
     wave: int = 1
     panel: str | None = None  # hash of the first wave, whose pseudonyms the collector knows again
@@ -81,8 +82,11 @@ class Survey:
         checks.integer("min_batch", self.min_batch, 1, self.capacity)
         checks.integer("colluders", self.colluders, 0)
         checks.real("delta", self.delta, "in [0, 1)", 0.0, 1.0, open_high=True)
-        if not isinstance(self.invitations, bool):
-            raise checks.refusal("invitations", self.invitations, "true or false")
+        for name in ("invitations", "pilot"):
+            if not isinstance(getattr(self, name), bool):
+                raise checks.refusal(name, getattr(self, name), "true or false")
+        if self.pilot and self.wave > 1:
+            raise checks.refusal("pilot", True, "false in a later wave: its people are real")
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
             raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")

@@ -66,6 +66,7 @@ class SurveyDocument(Message):
     min_cell: int = MIN_CELL
     results_every: int = 1
     min_batch: int = 1
+    pilot: bool = False
     waves: int = 1
     wave: int = 1
     panel: str | None = None
@@ -84,6 +85,7 @@ _PLAIN = (  # fields that stand in the document as they are
     "min_cell",
     "results_every",
     "min_batch",
+    "pilot",
     "waves",
     "wave",
     "panel",

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
-from jrr.protocol.states import NEW, Role, State, check_move, read_state
+from jrr.protocol.states import CLOSED, NEW, Role, State, check_move, read_state
 from jrr.servers.common.batch import WrittenMeanwhile
 from jrr.servers.common.database import find_rows, insert_rows
 from jrr.servers.common.problems import gone, unknown_survey
@@ -180,7 +180,8 @@ class SurveyStore(ABC, Generic[H]):
                 self.connection.execute(delete(table).where(table.c.survey == held.name))
         kept = ("survey", "document", "state", "n", "deleted")
         empty = {column.name: None for column in self.surveys.c if column.name not in kept}
-        self._set(held.name, **empty, deleted=when)
+        state = held.state if held.state == NEW else CLOSED  # a pilot may be thrown away while open
+        self._set(held.name, **empty, state=state.value, deleted=when)
 
     def add_survey(self, survey: Survey, **more: Any) -> None:
         """Hold a new survey; more: the role's own columns."""
