@@ -529,7 +529,7 @@ def test_wrong_methods(sqlite_pair: Pair) -> None:
             ("PATCH", path_of(survey, "status")),
             ("GET", path_of(survey, "reports" if server.role == "collector" else "cards")),
             ("OPTIONS", path_of(survey)),
-            ("DELETE", f"/v1/admin/surveys/{survey.hash}"),
+            ("PATCH", f"/v1/admin/surveys/{survey.hash}"),
             ("TRACE", "/healthz"),
             ("BREW", "/healthz"),
         ):
