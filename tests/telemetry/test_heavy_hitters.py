@@ -12,7 +12,7 @@ import pytest
 from jrr import MRR, OUE, RR, HeavyHitters, JrrError, PrefixSearch, SeededRandom, Words
 from jrr.estimation.estimates import Estimate
 from jrr.mechanisms import hashing
-from jrr.telemetry.words import NO_PREFIX, fingerprints, places
+from jrr.telemetry.words import NO_PREFIX, fingerprint, fingerprints, places
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 pytestmark = pytest.mark.heavy
@@ -60,6 +60,20 @@ def test_fingerprints_do_not_change() -> None:
     rows = Words("0123456789", 6).symbols(["", "7", "401", "123456"])
     assert fingerprints(rows).tolist() == PINNED
     assert fingerprints(rows[:, :2]).tolist() != PINNED
+
+
+def test_one_device_needs_no_arrays_and_says_the_same() -> None:
+    words = Words("0123456789", 9)
+    strings = ["", "7", "401", "123456", "999999999"]
+    rows = words.symbols(strings)
+    assert [words.symbols_of(string) for string in strings] == [row.tobytes() for row in rows]
+    for length in range(1, 10):
+        alone = [fingerprint(row.tobytes()) for row in rows[:, :length]]
+        assert alone == fingerprints(rows[:, :length]).tolist()
+    search = HeavyHitters(words, 2.0)
+    for seed, string in enumerate(strings * 20):
+        (report,) = search.respond([string], SeededRandom(seed)).tolist()
+        assert search.respond_one(string, SeededRandom(seed)) == report
 
 
 PINNED = [651375721, 2018837419, 1615907479, 3059274760]

@@ -21,14 +21,25 @@ _MASK = 0xFFFFFFFF
 
 def hash_one(seed: int, value: int, g: int) -> int:
     """H(seed, value) in 0..g-1 without arrays, for a contributor's own device."""
-    _, p2, p3, p4, p5 = PRIMES
-    h = ((seed & _MASK) + p5 + 8) & _MASK
-    for lane in (seed >> 32, value):
-        h = (h + lane * p3) & _MASK
-        h = ((h << 17 | h >> 15) * p4) & _MASK
-    h = ((h ^ h >> 15) * p2) & _MASK
-    h = ((h ^ h >> 13) * p3) & _MASK
-    return (h ^ h >> 16) * g >> 32
+    return finish_one(prefix_one(seed), value) * g >> 32
+
+
+def prefix_one(seed: int) -> int:
+    """`prefix` of one seed, without arrays."""
+    return _lane_one(((seed & _MASK) + PRIMES[4] + 8) & _MASK, seed >> 32)
+
+
+def finish_one(state: int, value: int) -> int:
+    """`finish` of one value, without arrays."""
+    h = _lane_one(state, value)
+    h = ((h ^ h >> 15) * PRIMES[1]) & _MASK
+    h = ((h ^ h >> 13) * PRIMES[2]) & _MASK
+    return h ^ h >> 16
+
+
+def _lane_one(state: int, lane: int) -> int:
+    h = (state + lane * PRIMES[2]) & _MASK
+    return ((h << 17 | h >> 15) * PRIMES[3]) & _MASK
 
 
 def prefix(seeds: NDArray[np.uint64]) -> Lanes:

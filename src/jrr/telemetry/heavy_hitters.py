@@ -21,7 +21,7 @@ from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
 from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
 from jrr.telemetry.report_lines import level_and_report, list_of
-from jrr.telemetry.words import Words, fingerprints
+from jrr.telemetry.words import Words, fingerprint, fingerprints
 
 LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])
 _FIELDS = {"words", "epsilon", "keep", "levels"}
@@ -108,8 +108,12 @@ class HeavyHitters:
         return out
 
     def respond_one(self, string: str, rng: Rng = None) -> tuple[int, int, int]:
-        """One device's report: level, seed, perturbed hash."""
-        level, seed, value = self.respond([string], rng)[0].tolist()
+        """One device's report: level, seed, perturbed hash; from the same words as `respond`."""
+        source = randomness.source(rng)
+        symbols = self.words.symbols_of(string)
+        level = source.word() % len(self.levels)
+        held = fingerprint(symbols[: self.levels[level]])
+        seed, value = self.mechanism.respond_one(held, None, source)
         return level, seed, value
 
     def report_to_json(self, report: tuple[int, int, int]) -> list[Any]:

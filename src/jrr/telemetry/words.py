@@ -83,15 +83,15 @@ class Words:
             ArgumentError: for characters that are not in the alphabet, or other lengths.
         """
         given = [strings] if isinstance(strings, str) else list(strings)
-        rows = np.zeros((len(given), self.length), np.uint8)
-        known: dict[str, Symbols] = {}  # telemetry repeats itself
-        for row, string in zip(rows, given, strict=True):
+        known: dict[str, bytes] = {}  # telemetry repeats itself
+        for string in given:
             if string not in known:
-                known[string] = self._row(string)
-            row[:] = known[string]
-        return rows
+                known[string] = self.symbols_of(string)
+        together = b"".join([known[string] for string in given])
+        return np.frombuffer(together, np.uint8).reshape(len(given), self.length)
 
-    def _row(self, string: object) -> Symbols:
+    def symbols_of(self, string: object) -> bytes:
+        """One string as a row of symbols, without arrays; refusals as those of `symbols`."""
         if not isinstance(string, str):
             raise checks.refusal("strings", string, "texts")
         if len(string) > self.length and not self.cut:
@@ -99,16 +99,14 @@ class Words:
             raise checks.refusal("strings", string, allowed)
         if self.fixed and len(string) < self.length:
             raise checks.refusal("strings", string, f"of {self.length} characters")
-        row = np.zeros(self.length, np.uint8)
         try:
-            found = [self._places[letter] for letter in string[: self.length]]
+            found = bytes([self._places[letter] for letter in string[: self.length]])
         except KeyError as error:
             allowed = f"of the characters {self.alphabet!r}"
             raise ArgumentError(
                 f"strings must be {allowed}, got {string!r} with {error.args[0]!r}"
             ) from None
-        row[: len(found)] = found
-        return row
+        return found.ljust(self.length, b"\0")
 
     def strings(self, rows: Symbols) -> list[str]:
         """Rows of symbols, whole words or prefixes, as strings."""
@@ -148,6 +146,14 @@ def fingerprints(prefixes: Symbols) -> NDArray[np.uint32]:
     state = hashing.prefix(np.full(n, _SEED + np.uint64(width)))
     for lane in np.ascontiguousarray(padded).view("<u4").T:
         state = hashing.finish(state, lane)
+    return state
+
+
+def fingerprint(prefix: bytes) -> int:
+    """The number of one prefix, without arrays, for a device."""
+    state = hashing.prefix_one(int(_SEED) + len(prefix))
+    for at in range(0, len(prefix), 4):
+        state = hashing.finish_one(state, int.from_bytes(prefix[at : at + 4], "little"))
     return state
 
 
