@@ -48,12 +48,14 @@ PUBLIC = [
     "plan_two_phases",
     "pooled",
     "postprocess",
+    "read_reports",
     "required_epsilon",
     "required_n",
     "shuffled_delta",
     "shuffled_epsilon",
     "shuffled_rr",
     "simulate",
+    "write_reports",
 ]
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from jrr.telemetry.longitudinal import Longitudinal
     from jrr.telemetry.prefix_search import PrefixSearch
     from jrr.telemetry.ranges import RangeTree
+    from jrr.telemetry.report_lines import read_reports, write_reports
     from jrr.telemetry.words import Words
 
 __all__ = [
@@ -91,12 +92,14 @@ __all__ = [
     "plan_two_phases",
     "pooled",
     "postprocess",
+    "read_reports",
     "required_epsilon",
     "required_n",
     "shuffled_delta",
     "shuffled_epsilon",
     "shuffled_rr",
     "simulate",
+    "write_reports",
 ]
 __version__ = "0.1.0"
 
@@ -145,12 +148,14 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "plan_two_phases": "jrr.planning.two_phases",
     "pooled": "jrr.estimation.pooling",
     "postprocess": "jrr.estimation",
+    "read_reports": "jrr.telemetry.report_lines",
     "required_epsilon": "jrr.planning.required",
     "required_n": "jrr.planning.required",
     "shuffled_delta": "jrr.privacy.shuffled",
     "shuffled_epsilon": "jrr.privacy.shuffled",
     "shuffled_rr": "jrr.planning.shuffled",
     "simulate": "jrr.mechanisms.simulation",
+    "write_reports": "jrr.telemetry.report_lines",
 }
 
 

@@ -96,7 +96,7 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     assert written["mechanism"] == document["mechanism"]
     assert sum(written["cases"][0]["first"]) == pytest.approx(1.0, abs=1e-9)
     assert curve.stat().st_size > 10_000
-    text = jrr("plan", *options).stdout
+    text = jrr("plan", *options, "--details").stdout
     assert "everything" in text
     assert "some answers do reach" in " ".join(text.split())
     assert full["epsilon"] < full["sure_epsilon"]

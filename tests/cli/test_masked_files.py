@@ -64,7 +64,7 @@ def test_plans_show_what_lost_cards_cost(
 ) -> None:
     picture = tmp_path / "lost.png"
     survey = ["plan", "-n", "1000", "-e", "1", "--lost", "0.1"]
-    assert run([*survey, "--lost-plot", str(picture)]) == 0
+    assert run([*survey, "--details", "--lost-plot", str(picture)]) == 0
     assert "of the cards" in " ".join(capsys.readouterr().out.split())
     assert picture.stat().st_size > 5_000
     assert run([*survey, "--json"]) == 0
@@ -75,5 +75,6 @@ def test_plans_show_what_lost_cards_cost(
     rows = {row["lost"]: row["stderr"] for row in document["by_lost"]}
     assert rows[0.3]["MRR, announced"] < 0.3 * rows[0.3]["RR"]
     assert rows[0.3]["MRR, closed deck"] > 2 * rows[0.0]["MRR, closed deck"]
-    assert run(["plan", "-n", "1000", "-e", "1", "--view", "everything", "--delta", "0"]) == 0
+    of_everything = ["--view", "everything", "--delta", "0", "--details"]
+    assert run(["plan", "-n", "1000", "-e", "1", *of_everything]) == 0
     assert "MRR (chosen)" in capsys.readouterr().out

@@ -81,7 +81,8 @@ CREATE = (
     "https://c.example",
 )
 COMMANDS = [
-    (("plan", *SURVEY), {"planning", "comparing", "writing files"}),
+    (("plan", *SURVEY), {"planning", "writing files"}),
+    (("plan", *SURVEY, "--details"), {"planning", "comparing", "writing files"}),
     (("plan", *SURVEY, "--json"), {"planning", "comparing"}),
     (("plan", "margin", "0.2", *SURVEY), {"looking for how many people, and which ε"}),
     (("plan", "explain", *SURVEY), {"planning", "reckoning what can be learnt"}),

@@ -37,10 +37,10 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_plan_does_not_say_that_answers_reach_nothing(said: Said) -> None:
-    many = said("plan", "-n", "300", "-e", "1", "-k", "4", "--mechanism", "drr")
+    many = said("plan", "-n", "300", "-e", "1", "-k", "4", "--mechanism", "drr", "--details")
     assert "at most" in many
     assert "reach 0" not in many
-    binary = said("plan", "-n", "300", "-e", "1", "--mechanism", "drr")
+    binary = said("plan", "-n", "300", "-e", "1", "--mechanism", "drr", "--details")
     assert re.search(r"some answers do reach 1\.\d+\.", binary)
 
 
@@ -55,13 +55,13 @@ def test_columns_follow_what_is_known(said: Said) -> None:
     assert shown_frequencies(0.3) == (0.0, 0.01, 0.1, 0.25, 0.3, 0.5)
     assert shown_frequencies(0.1) == shown_frequencies(None)
     assert shown_frequencies((0.02, 0.06)) == (0.02, 0.04, 0.06)
-    assert re.search(r" 25% ┃ +30% ┃ +50% ┃", said("plan", "-n", "200", "-f", "0.3"))
+    assert re.search(r" 25% ┃ +30% ┃ +50% ┃", said("plan", "-n", "200", "-f", "0.3", "--details"))
     rows = json.loads(said("plan", "-n", "200", "-f", "0.02:0.06", "--json"))["compare"]
     assert all(list(row["stderr"]) in (["0.02", "0.04", "0.06"], []) for row in rows)
 
 
 def test_decimals_are_even(said: Said) -> None:
-    text = said("plan", "-n", "400", "-e", "0.5")
+    text = said("plan", "-n", "400", "-e", "0.5", "--details")
     table = text[: text.index("What it costs")]
     errors, views = table.split("ε by view")
     assert len({len(number) for number in re.findall(r"(?<=\.)\d+(?= [│┃])", errors)}) == 1

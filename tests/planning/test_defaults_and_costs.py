@@ -109,7 +109,7 @@ def test_large_domains_send_small_reports_unless_told_otherwise() -> None:
 
 
 def test_the_table_of_a_plan_shows_the_costs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plan", "-n", "1000", "-e", "1", "-k", "100"]) == 0
+    assert run(["plan", "-n", "1000", "-e", "1", "-k", "100", "--details"]) == 0
     shown = capsys.readouterr().out
     assert "bytes a report" in shown
     assert "to deal" in shown

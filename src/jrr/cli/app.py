@@ -24,7 +24,7 @@ GOES_ON = (  # commands that keep what is done; all others begin anew
 
 # Named, not imported: a command loads what it needs when it is asked for.
 COMMANDS = {
-    "plan": "Choose a mechanism before a survey, and compare it with the others.",
+    "plan": "Choose the most accurate mechanism before a survey, and say what it promises.",
     "survey": "Ask a survey: create, invite, open, answer, show, close, export, report.",
     "file": "Deal, perturb and estimate files of cards and reports.",
     "serve": "Run a dealer, a collector, a party of a committee, or the answer page.",

@@ -1,6 +1,6 @@
 """Groups of commands that are imported when they are asked for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any
@@ -53,9 +53,19 @@ class CommandWithMore(LazyGroup):
 
     `jrr plan -n 100` is the command itself, `jrr plan explain -n 100` the one below it, which has
     its own options. Options of both at once are refused, because one of them would be ignored.
+
+    Attributes:
+        meant: what words that are no command were probably meant to be.
     """
 
-    def __init__(self, name: str | None, *, callback: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        callback: Callable[..., Any],
+        meant: Callable[[Sequence[str]], str | None] = lambda words: None,
+        **options: Any,
+    ) -> None:
         @wraps(callback)
         def alone(*values: Any, **named: Any) -> Any:
             if click.get_current_context().invoked_subcommand is None:
@@ -69,6 +79,7 @@ class CommandWithMore(LazyGroup):
             subcommand_metavar="| COMMAND ...",
             **options,
         )
+        self.meant = meant
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Options of the command itself, or the name of one below it and all that follows."""
@@ -81,8 +92,10 @@ class CommandWithMore(LazyGroup):
         rest = click.Command.parse_args(self, ctx, args)
         if rest:
             below = ", ".join(self.list_commands(ctx))
+            meant = self.meant(rest)
+            hint = f". Did you mean: {ctx.command_path} {meant}" if meant else ""
             ctx.fail(
                 f"a command below {ctx.command_path!r} must be its first word and one of {below}, "
-                f"got {rest[0]!r}"
+                f"got {rest[0]!r}{hint}"
             )
         return rest

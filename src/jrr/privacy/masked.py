@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
@@ -206,7 +205,8 @@ def _ways_to_choose(
     def log_comb(n: Any, m: Any) -> Any:
         inside = (m >= 0) & (m <= n)
         m = np.where(inside, m, 0)
-        value = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+        log_factorial = scipy.special.gammaln
+        value = log_factorial(n + 1) - log_factorial(m + 1) - log_factorial(n - m + 1)
         return np.where(inside, value, -np.inf)
 
     return [
@@ -247,7 +247,11 @@ def _rising_at(loss: Callable[[float], float], epsilon: float) -> float:
     """Where a rising function comes to ε; infinite where it never does."""
     if not loss(_FAR) > epsilon:
         return math.inf
-    return float(brentq(lambda step: loss(step) - epsilon, 0.0, _FAR, xtol=1e-15, rtol=1e-14))
+    # By its name in scipy, which loads it then: it takes longer to load than most plans to make.
+    found = scipy.optimize.brentq(
+        lambda step: loss(step) - epsilon, 0.0, _FAR, xtol=1e-15, rtol=1e-14
+    )
+    return float(found)
 
 
 def masked_bits(lie: Fraction, step: Fraction) -> float:

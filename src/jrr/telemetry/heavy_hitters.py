@@ -5,7 +5,7 @@ own and perturbs the hash (OLH). The collector then goes through the levels (jrr
 prefix_search). Whatever it asks the reports, each device reported once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.mechanisms.base import Reports, Rng
 from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
+from jrr.telemetry.asked import named_fields
 from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
 from jrr.telemetry.report_lines import level_and_report, list_of
 from jrr.telemetry.words import Words, fingerprint, fingerprints
@@ -76,6 +77,7 @@ class HeavyHitters:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
         return {
+            "mechanism": "HeavyHitters",
             "words": self.words.to_dict(),
             "epsilon": self.epsilon,
             "keep": self.keep,
@@ -85,7 +87,7 @@ class HeavyHitters:
     @classmethod
     def from_dict(cls, document: object) -> "HeavyHitters":
         """What `to_dict` wrote."""
-        fields = checks.exact_fields(document, _FIELDS)
+        fields = named_fields(cls, document, _FIELDS)
         levels = tuple(list_of("levels", fields["levels"]))
         return cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
 
@@ -126,6 +128,34 @@ class HeavyHitters:
         level, hashed = level_and_report(document, len(self.levels))
         seed, value = self.mechanism.report_from_json(hashed)
         return level, seed, value
+
+    def reports_to_json(self, reports: ArrayLike) -> Iterator[list[Any]]:
+        """All reports as JSON values, in the order that they have.
+
+        Args:
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
+        """
+        for level, seed, value in self._check_reports(reports).tolist():
+            yield [level, [str(seed), value]]
+
+    def reports_from_json(self, documents: list[Any]) -> Reports:
+        """All reports that `reports_to_json` wrote, as `find` takes them; others are refused."""
+        out = np.empty(len(documents), LEVEL_REPORT)
+        try:
+            rows = [(level, seed, value) for level, (seed, value) in documents]
+            levels, seeds, values = zip(*rows, strict=True) if rows else ((), (), ())
+            numbers = list(map(int, seeds))
+            # What int reads and nobody writes: +1, 1_0, 01, numbers that are no texts.
+            if set(map(type, (*levels, *values))) - {int} or list(map(str, numbers)) != list(seeds):
+                raise ValueError
+            columns = (levels, numbers, values)
+            for name, column in zip(LEVEL_REPORT.names or (), columns, strict=True):
+                out[name] = column
+            return self._check_reports(out) if rows else out
+        except (TypeError, ValueError, OverflowError):
+            for document in documents:  # say which one
+                self.report_from_json(document)
+            raise
 
     # -- collector --------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.privacy import memoised
 from jrr.privacy.composition import MOST_ROUNDS, composed_epsilon
+from jrr.telemetry.asked import named_fields
 from jrr.telemetry.series import PairedChange, Series
 
 Secret = Literal["value", "values", "history", "round"]
@@ -104,12 +105,16 @@ class Longitudinal:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
         permanent = None if self.permanent is None else self.permanent.to_dict()
-        return {"fresh": self.fresh.to_dict(), "permanent": permanent}
+        return {
+            "mechanism": "Longitudinal",
+            "fresh": self.fresh.to_dict(),
+            "permanent": permanent,
+        }
 
     @classmethod
     def from_dict(cls, document: object) -> "Longitudinal":
         """What `to_dict` wrote."""
-        fields = checks.exact_fields(document, {"fresh", "permanent"})
+        fields = named_fields(cls, document, {"fresh", "permanent"})
         permanent = fields["permanent"]
         made = None if permanent is None else from_dict(permanent)
         return cls(from_dict(fields["fresh"]), made)  # type: ignore[arg-type] # checked there
@@ -172,6 +177,22 @@ class Longitudinal:
         if len(memory) != self.k:
             raise checks.refusal("memory", memory, f"{self.k} responses, one for every value")
         return self.fresh.respond_one(memory[value], card, rng)
+
+    def report_to_json(self, report: Any, carded: bool | None = None) -> Any:
+        """One report as a JSON value, as that of `fresh`."""
+        return self.fresh.report_to_json(report, carded)
+
+    def report_from_json(self, document: object) -> Any:
+        """The report that `report_to_json` wrote; anything else is refused."""
+        return self.fresh.report_from_json(document)
+
+    def reports_to_json(self, reports: Any, carded: ArrayLike | bool | None = None) -> list[Any]:
+        """All reports of a round as JSON values."""
+        return self.fresh.reports_to_json(reports, carded)
+
+    def reports_from_json(self, documents: list[Any]) -> list[Any]:
+        """All reports that `reports_to_json` wrote, as `estimate` takes them."""
+        return self.fresh.reports_from_json(documents)
 
     # -- collector --------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from jrr.mechanisms.numbers import NumberRange
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
+from jrr.telemetry.asked import named_fields
 from jrr.telemetry.level_noise import NOISE
 from jrr.telemetry.range_estimates import RangeEstimate
 from jrr.telemetry.report_lines import level_and_report, list_of
@@ -145,6 +146,7 @@ class RangeTree:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
         return {
+            "mechanism": "RangeTree",
             "low": self.low,
             "high": self.high,
             "branching": self.branching,
@@ -155,7 +157,7 @@ class RangeTree:
     @classmethod
     def from_dict(cls, document: object) -> "RangeTree":
         """What `to_dict` wrote."""
-        fields = checks.exact_fields(document, _FIELDS)
+        fields = named_fields(cls, document, _FIELDS)
         made = tuple(from_dict(one) for one in list_of("mechanisms", fields["mechanisms"]))
         return cls(**(fields | {"mechanisms": made}))
 
@@ -201,6 +203,29 @@ class RangeTree:
         """The report that `report_to_json` wrote; anything else is refused."""
         level, told = level_and_report(document, len(self.mechanisms))
         return level, self.mechanisms[level].report_from_json(told)
+
+    def reports_to_json(self, reports: Sequence[Any]) -> list[Any]:
+        """All reports as JSON values.
+
+        Args:
+            reports: of each level an array or a list, as `respond` makes them; or single reports
+                as `respond_one` returns them.
+        """
+        if any(isinstance(told, tuple) for told in reports):  # a pair is a single report
+            reports = self.by_level(reports)
+        if len(reports) != len(self.mechanisms):
+            raise ArgumentError(
+                f"reports must be those of {len(self.mechanisms)} levels, got {len(reports)}"
+            )
+        return [
+            [level, document]
+            for level, mechanism in enumerate(self.mechanisms)
+            for document in mechanism.reports_to_json(reports[level])
+        ]
+
+    def reports_from_json(self, documents: list[Any]) -> list[tuple[int, Any]]:
+        """All reports that `reports_to_json` wrote, as `estimate` takes them."""
+        return [self.report_from_json(document) for document in documents]
 
     # -- collector --------------------------------------------------------------------------
 

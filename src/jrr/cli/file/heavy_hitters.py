@@ -6,6 +6,7 @@ import click
 
 from jrr.cli.file.report_lines import (
     lines_of,
+    read_reports_of,
     refuse_overwriting,
     report_options,
     show_written,
@@ -15,7 +16,7 @@ from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE
 from jrr.telemetry.heavy_hitters import HeavyHitters
-from jrr.telemetry.report_lines import read_lines, write_lines
+from jrr.telemetry.report_lines import write_reports
 from jrr.telemetry.words import Words
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -56,9 +57,8 @@ def perturb_strings(
     """  # noqa: D301 - click reads the \b
     refuse_overwriting(out, force)
     question = HeavyHitters(Words(alphabet, length, fixed, cut), epsilon, keep)
-    reports = question.respond(lines_of(strings), seeded(seed)).tolist()
-    told = (question.report_to_json(report) for report in reports)
-    written = write_lines(out, "heavy-hitters", question.to_dict(), told)
+    reports = question.respond(lines_of(strings), seeded(seed))
+    written = write_reports(out, question, reports, force=force)
     show_written(written, out, question.mechanism.epsilon(), levels=list(question.levels))
 
 
@@ -69,9 +69,8 @@ def perturb_strings(
 @json_option
 def find_strings(reports: tuple[Path, ...], top: int, level: float) -> None:
     """Find the most frequent strings in files of reports."""
-    document, lines = read_lines(reports, "heavy-hitters")
-    question = HeavyHitters.from_dict(document)
-    found = question.find([question.report_from_json(line) for line in lines], top)
+    question, told = read_reports_of(HeavyHitters, reports)
+    found = question.find(told, top)
     low, high = found.interval(level)
     absent = found.may_be_absent(level)
     rows = [
@@ -88,9 +87,9 @@ def find_strings(reports: tuple[Path, ...], top: int, level: float) -> None:
     ]
     interval = f"{100 * level:g}% interval"
     show(
-        found.to_dict(level) | {"n": len(lines)},
+        found.to_dict(level) | {"n": len(told)},
         make_table(("string", "share", "standard error", interval, "occurs"), rows),
-        f"{len(lines):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
+        f"{len(told):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
         f"about at once, so also for those that lead the list. Of {sum(absent):,} of the "
         f"{len(found):,} strings shown the interval includes 0: perhaps nobody sent them.",
     )

@@ -7,6 +7,7 @@ import click
 from jrr.cli.file.report_lines import (
     lines_of,
     number_in,
+    read_reports_of,
     refuse_overwriting,
     report_options,
     show_written,
@@ -16,7 +17,7 @@ from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE, RangeType
 from jrr.telemetry.ranges import RangeTree
-from jrr.telemetry.report_lines import read_lines, write_lines
+from jrr.telemetry.report_lines import write_reports
 
 
 @click.group("quantiles")
@@ -49,10 +50,8 @@ def perturb_numbers(
     refuse_overwriting(out, force)
     tree = RangeTree.for_epsilon(*ends, bins=bins, epsilon=epsilon, clip=clip)
     rng = seeded(seed)
-    told = (
-        tree.report_to_json(tree.respond_one(x, rng)) for x in map(number_in, lines_of(numbers))
-    )
-    written = write_lines(out, "quantiles", tree.to_dict(), told)
+    told = [tree.respond_one(x, rng) for x in map(number_in, lines_of(numbers))]
+    written = write_reports(out, tree, told, force=force)
     show_written(written, out, tree.epsilon(), bins=tree.bins)
 
 
@@ -64,9 +63,8 @@ def perturb_numbers(
 def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float) -> None:
     """Estimate quantiles of the number from files of reports."""
     wanted = [number_in(part, "at") for part in at.split(",")]
-    document, lines = read_lines(reports, "quantiles")
-    tree = RangeTree.from_dict(document)
-    found = tree.estimate([tree.report_from_json(line) for line in lines])
+    tree, told = read_reports_of(RangeTree, reports)
+    found = tree.estimate(told)
     result = found.to_dict(level, wanted)
     rows = [
         (f"{row['q']:g}", f"{row['quantile']:.5g}", "{:.5g} to {:.5g}".format(*row["interval"]))

@@ -1,16 +1,21 @@
 """What commands on files of one report a line have in common."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from jrr._base import checks
 from jrr._base.wording import show_epsilon
 from jrr.cli.file.shared import force_option, seed_option
 from jrr.cli.options import all_of
 from jrr.cli.output import json_option, show
 from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
+from jrr.telemetry.report_lines import read_reports
+
+T = TypeVar("T")
 
 report_options = all_of(
     click.option("-o", "--out", type=FILE, required=True, help="File of reports (JSON lines)."),
@@ -32,6 +37,15 @@ def lines_of(path: Path) -> list[str]:
     if not found:
         raise ArgumentError(f"the file must have a line for each person, got none in {str(path)!r}")
     return found
+
+
+def read_reports_of(kind: type[T], paths: Sequence[Path]) -> tuple[T, Any]:
+    """What was asked, of this kind, and the reports of all files."""
+    asked, reports = read_reports(*paths)
+    if not isinstance(asked, kind):
+        made = type(asked).__name__
+        raise checks.refusal("reports", made, f"files of reports by {kind.__name__}")
+    return asked, reports
 
 
 def number_in(text: str, argument: str = "numbers") -> float:

@@ -10,8 +10,9 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr.cli.lazy import CommandWithMore
 from jrr.cli.options import delta_option, make_plan, max_bytes_option, survey_options, view_option
-from jrr.cli.output import Line, json_option, print_json, show, wants_json
-from jrr.cli.plan.shown import as_document, compared_lines, lost_cards_lines, statement_lines
+from jrr.cli.output import json_option, print_json, show, wants_json
+from jrr.cli.plan.hints import meant
+from jrr.cli.plan.shown import answer_lines, as_document, detail_lines
 from jrr.cli.progress import waiting
 from jrr.cli.values import FILE
 from jrr.planning.plans import Plan
@@ -28,7 +29,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=CommandWithMore, package="jrr.cli.plan", table=COMMANDS)
+@click.group(cls=CommandWithMore, package="jrr.cli.plan", table=COMMANDS, meant=meant)
 @survey_options
 @delta_option
 @view_option
@@ -37,44 +38,46 @@ COMMANDS = {
 @click.option("--lost-plot", type=FILE, help="Draw error against the share of lost cards.")
 @click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
+@click.option("--details", is_flag=True, help="Also all mechanisms, lost cards and costs.")
 @json_option
 def plan(
     delta: float,
+    details: bool,
     plot: Path | None,
     lost_plot: Path | None,
     curve: Path | None,
     losses: Path | None,
     **survey: Any,
 ) -> None:
-    """Choose a mechanism before a survey, and compare it with the others.
+    """Choose the most accurate mechanism before a survey, and say what it promises.
 
-    Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
-    unless told otherwise.
+    Errors are of the estimated share of one answer. The dealer is capped at ε + 2 unless told
+    otherwise. With --details the other mechanisms stand beside it.
 
     \b
     jrr plan -n 10000 -e 0.1 -M 5
-    jrr plan -n 2000 -e 1 --plot plan.png
+    jrr plan -n 2000 -e 1 --details --plot plan.png
     jrr plan -n 1000 -e 0.1 --view everything
     jrr plan explain -n 10000 -e 1
     """  # noqa: D301 - click reads the \b
     chosen_plan = make_plan(**survey, delta=delta)
     with waiting("writing files"):
         _write_files(chosen_plan, plot, lost_plot, curve, losses)
-    with waiting("comparing"):
-        if wants_json():
-            document = as_document(chosen_plan, delta)
-        else:
-            lines: list[Line] = [
-                *compared_lines(chosen_plan, delta),
-                *lost_cards_lines(chosen_plan),
-                *statement_lines(chosen_plan, delta),
-            ]
     if wants_json():
+        with waiting("comparing"):
+            document = as_document(chosen_plan, delta)
         print_json(document)
         return
+    show(None, answer_lines(chosen_plan, delta))  # at once: what follows takes longer
+    if details:
+        with waiting("comparing"):
+            lines = list(detail_lines(chosen_plan, delta))
+        show(None, *lines)
+    else:
+        show(None, "\nBeside the other mechanisms, with cards lost, what it costs: --details")
     pictures = (("Picture", plot), ("Picture", lost_plot), ("Picture", curve))
     files = (*pictures, ("Law of the loss", losses))
-    show(None, *lines, *(f"{name}: {file}" for name, file in files if file))
+    show(None, *(f"{name}: {file}" for name, file in files if file))
 
 
 def _write_files(

@@ -9,6 +9,7 @@ from rich.text import Text
 from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
 from jrr.cli.costs import costs_table
 from jrr.cli.output import Line, make_table
+from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency
 from jrr.planning.costs import costs_of
@@ -70,7 +71,7 @@ def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
     return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
 
 
-def compared_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
+def _compared_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
     """Accuracy, privacy and price of every mechanism, the chosen one in bold."""
     request = chosen_plan.request
     compared = chosen_plan.compare(shown_frequencies(request.frequency))
@@ -139,7 +140,7 @@ def _named(names: Iterable[str], rows: Iterable[Iterable[str]]) -> list[tuple[st
     return [(name, *row) for name, row in zip(names, rows, strict=True)]
 
 
-def lost_cards_lines(chosen_plan: Plan) -> Iterator[Line]:
+def _lost_cards_lines(chosen_plan: Plan) -> Iterator[Line]:
     """Error against the share of cards that are dealt and never reported with."""
     if not chosen_plan.mechanism.deals:
         return
@@ -176,21 +177,37 @@ def _people(number: float) -> str:
     return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
 
 
-def statement_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
-    """What was chosen, and what each adversary can learn, in sentences."""
-    yield f"\nChosen: {chosen_plan.mechanism.brief()}"
+def answer_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
+    """What was chosen, how accurate it is, and what each adversary can learn, in sentences."""
+    request, mechanism = chosen_plan.request, chosen_plan.mechanism
+    margin = f"{100 * quantile(0.95) * chosen_plan.stderr():.3g}"
+    error = f"{100 * chosen_plan.stderr():.3g}"
+    yield (
+        f"{counted(request.n, 'person', 'people')}, {request.k} answers, ε = {request.epsilon:g}: "
+        f"{mechanism.name}, {mechanism.title}"
+    )
+    yield (
+        f"A share is known to ±{percentage_points(margin)} (95%). Expected standard error: "
+        f"{percentage_points(error)}."
+    )
     for adversary in adversaries(chosen_plan, delta):
         yield f"• {adversary.sentence}"
-    yield costs_table(costs_of_plan(chosen_plan, delta))
-    if chosen_plan.mechanism.deals and chosen_plan.request.dealer_epsilon is None:
+    if mechanism.deals and request.dealer_epsilon is None:
         yield Text(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "
             f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
-    error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
-    yield f"Expected standard error: {error}."
     yield (
         "One contributor who sends what it likes can move the number of people who are estimated "
         f"to hold an answer by {_people(chosen_plan.one_liar)}."
     )
+    yield f"Chosen: {mechanism.brief()}"
+
+
+def detail_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
+    """The other mechanisms beside it, lost cards, and what is learnt at most."""
+    yield ""
+    yield from _compared_lines(chosen_plan, delta)
+    yield from _lost_cards_lines(chosen_plan)
+    yield costs_table(costs_of_plan(chosen_plan, delta))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.randomness import Rng
@@ -198,6 +198,34 @@ class Responding(Describing):
         report = self.report_from_bytes(row if carded else self.check_cardless(row))
         return marked_report(report, carded=carded)
 
+    def reports_to_json(self, reports: Any, carded: ArrayLike | bool | None = None) -> list[Any]:
+        """All reports as JSON values, each as `report_to_json` says it.
+
+        Args:
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
+            carded: whether they were made with cards, where they do not remember it.
+        """
+        singles = reports if isinstance(reports, list) else _singles(np.asarray(reports))
+        told = [self.report_format.to_json(report) for report in singles]
+        flags = carded_flags(self, reports, len(told), carded)
+        if not self.deals:
+            return told
+        return [
+            {"carded": had, "report": report}
+            for had, report in zip(flags.tolist(), told, strict=True)
+        ]
+
+    def reports_from_json(self, documents: list[Any]) -> list[Any]:
+        """All reports that `reports_to_json` wrote, as `tally` takes them.
+
+        Args:
+            documents: JSON values.
+
+        Raises:
+            ArgumentError: for anything that the mechanism cannot have reported.
+        """
+        return [self.report_from_json(document) for document in documents]
+
     def report_from_bytes(self, row: bytes) -> Any:
         """One report, from bytes that `report_bytes` checked; it does not know of a card."""
         one = self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :])[0]
@@ -224,3 +252,8 @@ class Responding(Describing):
     def _marked(self, report: R, card: object) -> R:
         """A single report that remembers whether there was a card, where there are any."""
         return marked_report(report, carded=card is not None) if self.deals else report
+
+
+def _singles(reports: NDArray[Any]) -> list[Any]:
+    """An array of reports as single ones: numbers, pairs, or the bytes of a row."""
+    return reports.tolist() if reports.ndim == 1 else [row.tobytes() for row in reports]

@@ -1,0 +1,56 @@
+"""`jrr plan` says first what somebody wants to know, and what was meant where it was mistyped."""
+
+import subprocess
+import sys
+
+import pytest
+
+from jrr.cli.app import run
+from jrr.cli.plan.hints import meant
+
+
+def test_the_answer_stands_first_and_tables_only_where_they_are_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["plan", "-n", "10000", "-e", "1"]) == 0
+    answer = capsys.readouterr().out
+    assert "MRR" in answer.splitlines()[0]
+    assert "±0.468 percentage points" in answer
+    assert len(answer.splitlines()) < 20
+    assert "─" not in answer
+    assert run(["plan", "-n", "10000", "-e", "1", "--details"]) == 0
+    detailed = capsys.readouterr().out
+    same = answer[: answer.index("Beside the other")]
+    assert detailed.startswith(same.rstrip())
+    assert "MRR (chosen)" in detailed
+
+
+def test_the_answer_loads_nothing_that_takes_long() -> None:
+    """Half of the time of an answer was loading scipy's optimisation."""
+    asked = "from jrr.cli.app import run; import sys; assert run(['plan']) == 0; "
+    slow = "('scipy.optimize', 'scipy.stats', 'scipy.signal', 'matplotlib', 'pyarrow', 'numba')"
+    loaded = f"print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", asked + loaded], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        (["10000", "1"], "-n 10000 -e 1"),
+        (["eps=1"], "-e 1"),
+        (["n=500", "epsilon=.5", "--details"], "-n 500 -e .5 --details"),
+        (["10,000", "-k", "3"], "-n 10,000 -k 3"),
+    ],
+)
+def test_what_was_meant(typed: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", *typed]) == 2
+    assert capsys.readouterr().err.rstrip().endswith(f"Did you mean: jrr plan {hint}")
+    assert run(["plan", *hint.split()]) == 0
+
+
+@pytest.mark.parametrize("words", [["survy"], ["1", "2", "3"], ["of=7"], ["eps="]])
+def test_nothing_is_guessed(words: list[str]) -> None:
+    assert meant(words) is None
