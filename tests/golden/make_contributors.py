@@ -66,6 +66,10 @@ SURVEYS: dict[str, tuple[Mechanism, Dealing]] = {
     "mrr, closed deck": (jrr.MRR(50, own=2.5, card_rate=0.6, total_rate=0.7), ONE),
     "mrr of three": (jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=3), ONE),
     "mrr, oue": (MASKED[2], ONE),
+    "mrr, three sums": (
+        jrr.MRR(50, own=3.0, card_rate=0.4, announced_rate=0.3, k=4, announcements=3),
+        ONE,
+    ),
     "mrr, tiny": (jrr.MRR(10_000, own=2.0, card_rate=0.03, announced_rate=0.04), ONE),
     **ENCODED,
 }

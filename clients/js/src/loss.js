@@ -27,10 +27,10 @@ function ofCoin(k, lie) {
 }
 
 function ofMasked(mechanism) {
-  const { card_rate, total_rate, announced_rate } = mechanism;
+  const { card_rate, total_rate, announced_rate, announcements = 1 } = mechanism; // sums with the card
   const { carded, alone } = coinWords(mechanism);
   const behind = (step) => lossBehind(mechanism, carded, step);
-  const masked = behind(card_rate + total_rate + announced_rate);
+  const masked = behind(card_rate + total_rate + announcements * announced_rate);
   const single = behind(card_rate + Math.min(card_rate, total_rate));
   const cardless = bareLoss(mechanism, alone);
   return {

@@ -45,6 +45,8 @@ export function withMask(mechanism, said, card) {
   return marks.length === 1 ? marks[0] : marks;
 }
 
+const isSmall = (value) => Number.isInteger(value) && value >= 1 && value <= 16;
+
 export const MRR = {
   fields: {
     n: isPeople,
@@ -56,14 +58,14 @@ export const MRR = {
     coin: (value) => typeof value === "string" || Array.isArray(value), // `holds` knows k
     alone: isProbability,
   },
-  optional: { dealers: (value) => Number.isInteger(value) && value >= 1 && value <= 16 },
+  optional: { dealers: isSmall, announcements: isSmall },
   holds(mechanism) {
-    const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
+    const { k, coin, total_rate, announced_rate, dealers = 1, announcements = 1 } = mechanism;
     // Of several dealers a card that is cut must not show, whatever the others' cards are.
     if (!isCoin(k, coin) || !holdsFor(mechanism)) return false;
     const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + largestSaid(mechanism) <= LARGEST_CARD;
     const fits = dealers === 1 || hidden;
-    return total_rate > 0 !== announced_rate > 0 && fits;
+    return total_rate > 0 !== announced_rate > 0 && fits && (announcements === 1 || announced_rate > 0);
   },
   deals: () => true,
   words: wordsOf,

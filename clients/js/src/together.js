@@ -9,7 +9,7 @@ import { lieOf, numbersOf, toss } from "./mask_coins.js";
 import { withMask } from "./masks.js";
 import { secureWords } from "./mechanisms.js";
 
-const SAME = ["n", "card_rate", "total_rate", "announced_rate", "dealers"];
+const SAME = ["n", "card_rate", "total_rate", "announced_rate", "dealers", "announcements"];
 const MOST_COMBINATIONS = 4096;
 
 const isChance = (value) => typeof value === "number" && value > 0 && value < 1;

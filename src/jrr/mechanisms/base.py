@@ -78,7 +78,7 @@ class Planned(Describing):
         dealer_epsilon: float | None = None,
         frequency: Frequency = None,
         lost: float = LOST,
-        announced: bool = True,
+        announced: bool | int = True,
     ) -> Self:
         """The most accurate mechanism of this kind that keeps ε; `jrr.plan` compares the kinds.
 

@@ -155,7 +155,7 @@ class DealtCards(np.ndarray[Any, Any]):
 
     _used: NDArray[np.bool_] | None = None  # shared by all that came from one deck
     _places: Any = None  # a range, or an array of places; None: not known
-    _announced: NDArray[np.bool_] | None = None  # whether the deck's sum was announced; shared
+    _announced: NDArray[np.int64] | None = None  # how often the deck was announced; shared
 
     @classmethod
     def of(cls, cards: NDArray[Any]) -> "DealtCards":
@@ -163,7 +163,7 @@ class DealtCards(np.ndarray[Any, Any]):
         dealt = cards.view(cls)
         dealt._used = np.zeros(len(cards), np.bool_)
         dealt._places = range(len(cards))
-        dealt._announced = np.zeros(1, np.bool_)
+        dealt._announced = np.zeros(1, np.int64)
         return dealt
 
     def __array_finalize__(self, source: Any) -> None:
@@ -223,20 +223,25 @@ def spend(cards: object) -> None:
     used[at] = True
 
 
-def note_announced(cards: object) -> None:
-    """Note that the sum of this deck is announced now.
+def note_announced(cards: object, most: int) -> None:
+    """Note that sums of this deck's cards are announced now.
+
+    Args:
+        cards: The deck, or some of it.
+        most: How often that was planned.
 
     Raises:
-        ArgumentError: It was announced before.
+        ArgumentError: It was done as often before.
     """
     if not isinstance(cards, DealtCards) or cards._announced is None:
         return
-    if cards._announced[0]:
+    if cards._announced[0] >= most:
+        once = "once" if most == 1 else f"{most} times"
         raise ArgumentError(
-            "cards must be of a deck whose sum was not announced yet: two sums can differ by one "
-            "person's card"
+            f"cards must be of a deck whose sums were not announced yet as often as planned, "
+            f"{once}: two sums can differ by one person's card (announcements= plans several)"
         )
-    cards._announced[0] = True
+    cards._announced[0] += 1
 
 
 R = TypeVar("R")

@@ -69,6 +69,8 @@ class MRR(Masking):
         dealers: how many dealers give everybody a card, all of which are added; for announced
             sums. What holds for one dealer then holds as long as one of them keeps its cards to
             itself (docs/theory.md, Theorem 31).
+        announcements: for announced sums: in how many of them the dealer may count a card, each
+            sum with noise of its own (docs/theory.md, Theorem 27b).
 
     Example:
         >>> m = MRR(1_000, own=3.0, card_rate=0.3, total_rate=0.8)
@@ -85,6 +87,7 @@ class MRR(Masking):
     coin: Coin  # what the device does on its own
     alone: float  # strength of the coin without a card
     dealers: int  # whose cards are added
+    announcements: int  # sums that a card may be in
     name: ClassVar[str] = "MRR"
     title: ClassVar[str] = "masked randomized response"
     parameters: ClassVar[tuple[str, ...]] = (
@@ -97,8 +100,10 @@ class MRR(Masking):
         "coin",
         "alone",
         "dealers",
+        "announcements",
     )
-    omitted_parameters: ClassVar[tuple[str, ...]] = ("dealers",)  # in documents of one dealer
+    # In documents of one dealer, and of one announcement.
+    omitted_parameters: ClassVar[tuple[str, ...]] = ("dealers", "announcements")
     colour: ClassVar[str] = "#7570b3"
 
     def __init__(
@@ -114,6 +119,7 @@ class MRR(Masking):
         p: float | None = None,
         alone: float | None = None,
         dealers: int = 1,
+        announcements: int = 1,
     ) -> None:
         checks.exactly_one(own=own, p=p)
         if k is None:
@@ -123,7 +129,7 @@ class MRR(Masking):
         if p is None:
             p = coin.truth_for(checks.epsilon("own", own))
         self._set(k=k, coin=coin, p=coin.check_truth("p", p))
-        self._set_masks(n, card_rate, total_rate, announced_rate, dealers)
+        self._set_masks(n, card_rate, total_rate, announced_rate, dealers, announcements)
         if alone is None:
             alone = coin.truth_for(self._behind(self.step))
         self._set(alone=coin.check_truth("alone", alone))
@@ -142,10 +148,11 @@ class MRR(Masking):
     # -- what it says of itself -------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values; without the number of dealers where it is one."""
+        """The parameters as plain JSON values; without those numbers that are nearly always 1."""
         document = super().to_dict() | {"coin": self.coin.document}
-        if document.get("dealers") == 1:
-            del document["dealers"]
+        for name in self.omitted_parameters:
+            if document[name] == 1:
+                del document[name]
         return document
 
     def for_dealers(self, dealers: int) -> Self:
@@ -215,7 +222,8 @@ class MRR(Masking):
     def _left_out_of_brief(self) -> tuple[str, ...]:
         unused = ["alone", "total_rate" if self.announced else "announced_rate"]
         unused += ["coin"] if self.k == 2 and self.steps == 1 else []
-        return (*unused, "dealers") if self.dealers == 1 else tuple(unused)
+        ones = [name for name in self.omitted_parameters if getattr(self, name) == 1]
+        return (*unused, *ones)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -249,6 +257,7 @@ class MRR(Masking):
             k=coin.sizes[number],
             alone=coin.item_truth(self._alone_words, number),
             dealers=self.dealers,
+            announcements=self.announcements,
         )
 
     def _block(self, argument: str, value: object) -> Block:
@@ -501,4 +510,5 @@ def _from_design(request: Request, coin: Coin, design: Design) -> MRR | None:
         total_rate=total,
         announced_rate=announced,
         coin=coin,
+        announcements=max(1, request.announcements),
     )

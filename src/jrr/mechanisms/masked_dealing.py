@@ -26,6 +26,7 @@ class MaskedDealing(Mechanism):
     card_rate: float
     total_rate: float
     announced_rate: float
+    announcements: int = 1  # sums that a card may be in
 
     @property
     @abstractmethod
@@ -60,7 +61,8 @@ class MaskedDealing(Mechanism):
     ) -> AnnouncedNumber | AnnouncedRow:
         """What the dealer announces at the end: the noisy sum of the cards that were used.
 
-        Only once for every deck: two announced sums can differ by one person's card.
+        As often for every deck as was planned (`announcements`), usually once: two announced
+        sums can differ by one person's card, and the guarantee counts each of them.
 
         Args:
             cards: the deck, as it was dealt.
@@ -72,8 +74,8 @@ class MaskedDealing(Mechanism):
             cards it is (`cards`), and is refused for more or fewer reports.
 
         Raises:
-            ArgumentError: for a closed deck, a deck whose sum was announced before, or places
-                that are unknown, doubled or fewer than two.
+            ArgumentError: for a closed deck, a deck whose planned sums were announced before, or
+                places that are unknown, doubled or fewer than two.
 
         Example:
             >>> import jrr
@@ -84,7 +86,7 @@ class MaskedDealing(Mechanism):
         if not self.announced:
             raise checks.refusal("mechanism", self, "one with announced_rate above 0")
         used = self._named_cards(cards, named)
-        note_announced(cards)
+        note_announced(cards, self.announcements)
         return self._noisy_sum(used, rng)
 
     def announce_cells(
@@ -120,7 +122,7 @@ class MaskedDealing(Mechanism):
         for name, some in by_cell.items():
             if len(some) < FEWEST_ANNOUNCED:
                 raise checks.refusal("cells", name, f"of at least {FEWEST_ANNOUNCED} cards")
-        note_announced(cards)
+        note_announced(cards, self.announcements)
         return {name: self._noisy_sum(some, rng) for name, some in by_cell.items()}
 
     def _noisy_sum(self, used: NDArray[Any], rng: Rng) -> AnnouncedNumber | AnnouncedRow:

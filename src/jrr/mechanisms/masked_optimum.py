@@ -99,11 +99,12 @@ def _announced_design(request: Request, coin: Coin, own: float, step: float) -> 
         return None
     low, high = (max(share, LEAST_CARD_RATE / step) for share in _ANNOUNCED_SHARES)
     high = min(high, 0.97)
+    sums = request.announcements
     if low >= high:
-        return Design(own, LEAST_CARD_RATE, step - LEAST_CARD_RATE)
+        return Design(own, LEAST_CARD_RATE, (step - LEAST_CARD_RATE) / sums)
 
     def design(share: float) -> Design:
-        return Design(own, share * step, (1 - share) * step)
+        return Design(own, share * step, (1 - share) * step / sums)
 
     allowed = _DEARER * worth_of(request, coin, design(low))
     if worth_of(request, coin, design(high)) <= allowed:

@@ -16,6 +16,7 @@ from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
 from jrr.mechanisms.masked_collecting import MaskedCollecting
 from jrr.mechanisms.masked_dealing import LARGEST_CARD, MaskedDealing
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
+from jrr.mechanisms.request import MOST_ANNOUNCEMENTS
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.informed.independent import independent_losses
@@ -36,6 +37,7 @@ class Masking(MaskedDealing, MaskedCollecting):
         total_rate: float,
         announced_rate: float,
         dealers: int = 1,
+        announcements: int = 1,
     ) -> None:
         """Check and set what masks need; `numbers` must be known."""
         allowed = f"at least {LEAST_CARD_RATE}, so that cards fit into 16 bits, and at most 700"
@@ -45,12 +47,15 @@ class Masking(MaskedDealing, MaskedCollecting):
             total_rate=checks.real("total_rate", total_rate, "in 0..700", 0.0, 700.0),
             announced_rate=checks.real("announced_rate", announced_rate, "in 0..700", 0.0, 700.0),
             dealers=checks.integer("dealers", dealers, 1, MOST_DEALERS),
+            announcements=checks.integer("announcements", announcements, 1, MOST_ANNOUNCEMENTS),
         )
         if (self.total_rate > 0) == (self.announced_rate > 0):
             raise ArgumentError(
                 "exactly one of total_rate (closed deck) and announced_rate (announced sum) must "
                 f"be above 0, got {total_rate!r} and {announced_rate!r}"
             )
+        if self.announcements > 1 and not self.announced:
+            raise checks.refusal("announcements", self.announcements, "1 for a closed deck")
         if self.dealers == 1:
             return
         if not self.announced:
@@ -93,8 +98,11 @@ class Masking(MaskedDealing, MaskedCollecting):
 
     @property
     def step(self) -> Fraction:
-        """c: what is seen is at most e^c times as likely with a card one more or less."""
-        rates = (self.card_rate, self.total_rate, self.announced_rate)
+        """c: what is seen is at most e^c times as likely with a card one more or less.
+
+        Every announced sum that a card is in adds its rate, whichever cards it is of.
+        """
+        rates = (self.card_rate, self.total_rate, *[self.announced_rate] * self.announcements)
         return sum(map(Fraction, rates), Fraction(0))
 
     @abstractmethod

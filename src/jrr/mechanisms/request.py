@@ -20,6 +20,7 @@ Frequency = float | tuple[float, float] | None
 COLLUDERS = 5  # contributors who show the adversary their cards
 DEALER_ABOVE = 2.0  # a dealer that colludes with the collector may learn ε + 2 and no more
 LOST = 0.01  # the share of cards that are dealt and never reported with
+MOST_ANNOUNCEMENTS = 16  # sums that a card may be in
 
 
 _Some = TypeVar("_Some", bound="Mechanism")
@@ -36,7 +37,7 @@ class Request:
     dealer_epsilon: float | None = None
     frequency: Frequency = None
     lost: float = 0.0  # the share of cards that are dealt and never reported with
-    announced: bool = True  # whether a dealer of masks announces sums; False: a closed deck
+    announced: bool | int = True  # in how many announced sums a card may be; False: closed deck
 
     def __post_init__(self) -> None:
         cap = self.dealer_epsilon
@@ -49,6 +50,7 @@ class Request:
             ("dealer_epsilon", None if cap is None else checks.epsilon("dealer_epsilon", cap)),
             ("frequency", _check_frequency(self.frequency)),
             ("lost", checks.real("lost", self.lost, "in [0, 1)", 0.0, 1.0, open_high=True)),
+            ("announced", _check_announced(self.announced)),
         ):
             object.__setattr__(self, name, value)
 
@@ -63,7 +65,7 @@ class Request:
         dealer_epsilon: float | None = None,
         frequency: Frequency = None,
         lost: float = LOST,
-        announced: bool = True,
+        announced: bool | int = True,
     ) -> "Request":
         """What is asked, with what is assumed where nothing is said.
 
@@ -77,7 +79,8 @@ class Request:
                 None: ε + 2; math.inf gives up the cap.
             frequency: what is known of the answer beforehand.
             lost: the share of cards that are dealt and never reported with.
-            announced: whether a dealer of masks announces sums.
+            announced: whether a dealer of masks announces sums; a number: so many sums may have
+                the same card in them.
         """
         people = colluders_or_default(colluders, n)
         if dealer_epsilon is None:
@@ -85,6 +88,11 @@ class Request:
         else:
             cap = None if dealer_epsilon == math.inf else dealer_epsilon
         return cls(n, epsilon, people, k, cap, frequency, lost, announced)
+
+    @property
+    def announcements(self) -> int:
+        """In how many announced sums a card may be; 0 for a closed deck."""
+        return int(self.announced)
 
     @property
     def budget(self) -> float:
@@ -153,6 +161,15 @@ def colluders_or_default(colluders: int | None, n: int) -> int:
 def least(candidates: Sequence[_Some], request: Request) -> _Some:
     """The candidate with the smallest expected variance; the first of equals."""
     return min(candidates, key=request.expected_variance)
+
+
+def _check_announced(announced: object) -> bool | int:
+    if isinstance(announced, bool):
+        return announced
+    allowed = f"True, False, or a number of sums in 1..{MOST_ANNOUNCEMENTS}"
+    if not isinstance(announced, int) or not 1 <= announced <= MOST_ANNOUNCEMENTS:
+        raise checks.refusal("announced", announced, allowed)
+    return announced
 
 
 def _check_frequency(frequency: object) -> Frequency:

@@ -84,6 +84,7 @@ class BlockPlan:
             announced_rate=self.mechanism.announced_rate,
             k=k,
             alone=truth_of(self.keep_alone, k),
+            announcements=self.mechanism.announcements,
         )
 
     def stderr(self, number: int, frequency: Frequency = None) -> float:
@@ -114,7 +115,7 @@ def plan_block(
     ask: int | str = AUTO,
     margins: Sequence[float] | None = None,
     dealer_epsilon: float | None = None,
-    announced: bool = True,
+    announced: bool | int = True,
     frequency: Frequency = None,
     lost: float = LOST,
 ) -> BlockPlan:

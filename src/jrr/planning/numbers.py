@@ -187,7 +187,7 @@ def plan_number(
     delta: float | None = None,
     mechanism: str = AUTO,
     lost: float = LOST,
-    announced: bool = True,
+    announced: bool | int = True,
     clip: bool = False,
 ) -> NumberPlan:
     """The most accurate way to ask for the mean of a number that keeps ε.

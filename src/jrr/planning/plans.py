@@ -318,7 +318,7 @@ def plan(
     *,
     max_bytes: int = MAX_BYTES,
     lost: float = LOST,
-    announced: bool = True,
+    announced: bool | int = True,
 ) -> Plan:
     """The most accurate mechanism that keeps ε against an adversary.
 
@@ -344,7 +344,8 @@ def plan(
             cards where a collector with all reports is bounded only far above ε.
         lost: the share of cards that are dealt and never reported with.
         announced: MRR: whether the dealer announces at the end the noisy sum of the cards that
-            were used, so that lost cards cost nothing. False asks for a closed deck, whose cards
+            were used, so that lost cards cost nothing. A number: so many sums may have the same
+            card in them, as 2 for a panel. False asks for a closed deck, whose cards
             nearly cancel without the dealer: for files, and where it is not there at the end.
 
     Returns:

@@ -29,7 +29,7 @@ def required_n(
     population: Population | str = "respondents",
     population_size: float | None = None,
     lost: float = LOST,
-    announced: bool = True,
+    announced: bool | int = True,
 ) -> int:
     """The fewest contributors (an even number) whose margin of error is at most `margin`.
 
@@ -108,7 +108,7 @@ def required_epsilon(
     population: Population | str = "respondents",
     population_size: float | None = None,
     lost: float = LOST,
-    announced: bool = True,
+    announced: bool | int = True,
 ) -> float:
     """The smallest ε, to four digits, at which n contributors reach a margin of error.
 

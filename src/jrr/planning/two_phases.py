@@ -173,7 +173,7 @@ def plan_two_phases(
     *,
     first_share: float = FIRST_SHARE,
     lost: float = LOST,
-    announced: bool = True,
+    announced: bool | int = True,
     max_bytes: int = MAX_BYTES,
     k: int = 2,
     frequency: Frequency = None,
