@@ -35,6 +35,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr survey answer` | a contributor's side: asks, and sends what is sensitive only perturbed |
 | `jrr survey ledger` | what a contributor's answers have cost together |
 | `jrr survey show` | counts, and results |
+| `jrr survey extend` | takes answers until a later time than the document says |
 | `jrr survey close` | the end: takes no more answers, gets the sums of the cards from the dealers |
 | `jrr survey change` | what has changed since the wave before |
 | `jrr survey export`, `report` | all answers with a codebook and an R script; a page of results |

@@ -54,7 +54,7 @@ TREE = {  # a command, and those below it
     "plan": {"compare", "explain", "margin", "number", "rounds", "survey", "two-phase"},
     "survey": {
         *("create", "invite", "open", "enrol", "deal", "deal-in-group", "answer", "ledger"),
-        *("show", "close", "change", "export", "report", "delete"),
+        *("show", "close", "change", "export", "report", "delete", "extend"),
     },
     "file": {
         *("deal", "deal number", "perturb", "estimate", "pool", "database", "shuffle"),

@@ -94,3 +94,39 @@ def test_a_file_carries_words_and_times(visitor: Visitor) -> None:
     secret = asked | {"survey": {"consent_file": "/etc/passwd"}}
     refused = visitor.post("/drafts/import", text=json.dumps(secret))
     assert (refused.status, "onsent_file must be left out" in refused.words) == (422, True)
+
+
+def test_a_later_closing_time_is_the_dealers_too(servers: Servers, visitor: Visitor) -> None:
+    times = {"opens": "2020-01-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z"}
+    asked = WORK | {"title": "Longer", "survey": times}
+    path = draft_path(visitor.post("/drafts/import", text=json.dumps(asked)).body)
+    survey = created(visitor, path, people="60", dealers=servers.dealer.url)
+    invitations = servers.begin(survey, 3)
+    watch = f"/surveys/{survey.hash}"
+    refused = visitor.post(f"{watch}/extend", closes="2998-12-31T00:00")
+    assert "loses must be later than 2999-01-01T00:00:00Z" in refused.words
+    assert (
+        "New closing time must be a day and a time"
+        in visitor.post(f"{watch}/extend", closes="soon").words
+    )
+    # Here only: the page says what is still to do, and where.
+    later = {"closes": "2999-01-03T08:30"}
+    said = visitor.post(f"{watch}/extend", **later).words
+    assert f"Extended here, but not at {servers.dealer.url}" in said
+    assert "until 2999-01-03 08:30 UTC, extended from 2999-01-01 00:00 UTC" in said
+    steps = visitor.get(f"{watch}/dealers").words
+    assert "Extend the closing time, as here. jrr survey extend document.json" in steps
+    # The dealer's operator does it on its own console.
+    dealer = Visitor(servers.dealer.url)
+    dealer.sign_in(servers.dealer.token)
+    assert "Cards are given until 2999-01-01 00:00 UTC" in dealer.get(watch).words
+    dealer.post(f"{watch}/extend", **later)
+    assert "until 2999-01-03 08:30 UTC, extended from" in dealer.get(watch).words
+    assert "as here. (done)" in visitor.get(f"{watch}/dealers").words
+    answer(survey, invitations[0], {"sector": "office", "bribed": "no", "hours": 2})
+    # Or the researcher, who has the dealer's token.
+    both = {"closes": "2999-01-04T00:00", "token0": servers.dealer.token}
+    assert "Extended. People are shown both times." in visitor.post(f"{watch}/extend", **both).words
+    shown = servers.operator(survey).show()
+    assert {shown[name]["closes"] for name in shown} == {"2999-01-04T00:00:00Z"}
+    assert "2999" in visitor.get(f"{watch}/report").words

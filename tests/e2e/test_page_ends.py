@@ -237,3 +237,18 @@ def test_stopping_inside_another_page(
         visit.page.locator("#told:not(:empty)").wait_for()
         assert json.loads(visit.page.locator("#told").inner_text()) == {"outcome": "declined"}
         assert all(method == "GET" for method, _, _ in visit.requests)
+
+
+def test_a_later_closing_time_is_shown_with_the_first_one(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    survey, operator, invitations = begun_draft(sqlite_pair, 3, DOCUMENT, closes=OVER)
+    operator.extend(LATER)
+    with answering(browser, page_url, survey, invitations[0]) as visit:
+        visit.wait_for("Health at work")
+        assert "until January 1, 2999" in visit.text()
+        assert "the survey first said January 1, 2020" in visit.text()
+        answer(visit)
+        visit.click("Send")
+        visit.wait_for("Thank you")
+        assert visit.sent()["reports"]["drinks"]["carded"]

@@ -38,6 +38,7 @@ let storage;
 let person;
 let survey;
 let walk; // through its questions
+let closes = null; // until when answers are taken, as the collector says
 let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
@@ -116,7 +117,7 @@ function introduction() {
   show(
     introduction,
     ofSurvey(survey.title),
-    ...surveyIntroduction(survey, text, language, spent),
+    ...surveyIntroduction(survey, text, language, spent, closes),
     acts(
       button("agree", agreed, true),
       button("try", () => forward(TRYING, trying)),
@@ -490,7 +491,8 @@ await guarded(async () => {
   const isFine = invitationIsFine(given.get("invitation"));
   if (given.has("invitation") && !isFine) return invitation(true);
   if (isFine && (await answeredBefore())) return resume();
-  const { state } = await anybody.status();
+  const { state, closes: until } = await anybody.status();
+  closes = until ?? null;
   if (state === "closed") throw new JrrError("closed", "it is closed");
   if (state !== "open" && !survey.dealing.enrols) throw new JrrError("too-early", "it is not open yet");
   return introduction();

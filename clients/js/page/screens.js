@@ -23,8 +23,16 @@ export const inLanguage = (tag, words, lang, more = "") => {
   return made;
 };
 
+/** Until when answers are taken; both times where it is later than the survey itself says. */
+function closingTime(survey, text, language, closes) {
+  const shown = (time) => new Date(time).toLocaleString(language, { dateStyle: "long", timeStyle: "short" });
+  const until = { until: shown(closes) };
+  if (closes === survey.closes || !survey.closes) return text("closes", until);
+  return text("closes_later", { ...until, before: shown(survey.closes) });
+}
+
 /** What is read before anything is asked. */
-export function surveyIntroduction(survey, text, language, spent) {
+export function surveyIntroduction(survey, text, language, spent, closes) {
   const shown = surveyLanguage(survey, language);
   const [before, after] = survey.consent[shown].split(COST).map((words) =>
     words.split(/\n{2,}/u).filter((block) => block.trim()).map((block) => inLanguage("p", block, shown)));
@@ -36,6 +44,7 @@ export function surveyIntroduction(survey, text, language, spent) {
     whoAsks(text, questions.length > 1 ? "survey_who" : "who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
     survey.pilot ? paragraph(text("pilot")) : "",
+    closes ? paragraph(closingTime(survey, text, language, closes), { class: "quiet" }) : "",
     ...before,
     ...protection(survey, table, text, before.length + after.length > 0),
     ...after,

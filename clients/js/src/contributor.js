@@ -38,7 +38,7 @@ export class Contributor {
     return survey;
   }
 
-  /** What the collector tells everybody: `state`, and `n` where cards were dealt to who enrolled. */
+  /** What the collector tells everybody: `state`, `n` where cards were dealt to who enrolled, and `closes`. */
   async status() {
     return collectorStatus(await this.survey(), this.#own.net);
   }

@@ -137,7 +137,7 @@ export interface ContributorOptions {
 export class Contributor {
   constructor(link: string, options: ContributorOptions);
   survey(): Promise<Survey>;
-  status(): Promise<{ state: string; n: number | null }>;
+  status(): Promise<{ state: string; n: number | null; closes: string | null }>;
   checkReady(): Promise<void>;
   /** Refuses where the collector takes no answers now. */
   checkOpen(): Promise<void>;

@@ -305,6 +305,26 @@ class Operator:
             for server, reply in found.items()
         }
 
+    def extend(self, closes: str) -> dict[str, str]:
+        """Take answers until a later time, at every server whose token is here.
+
+        Those who deal first: what the collector tells people is then true of them, too.
+
+        Args:
+            closes: In UTC, as 2026-01-31T12:00:00Z.
+
+        Returns:
+            Until when each server takes them, by name.
+
+        Raises:
+            ProtocolError: A server refuses; those before it have extended. The same again goes on.
+        """
+        wish = {"closes": closes}
+        return {
+            name: server.post(f"{self.path}/extend", wish)["closes"]
+            for name, server in self.servers.items()
+        }
+
     def delete(self) -> dict[str, Any]:
         """Delete the survey's data at every server whose token is here, for good.
 

@@ -116,7 +116,7 @@ def survey_report(
         final=is_final,
         pilot=survey.pilot,
         opens=survey.opens,
-        closes=survey.closes,
+        closes=servers[COLLECTOR]["closes"],
         wave=survey.wave,
         waves=survey.waves,
         level=checks.level(wish.level),

@@ -21,13 +21,14 @@ class Counts:
 
     state: "State"
     answered: int  # people
+    closes: "str | None" = None  # until when answers are taken, in UTC
 
 
 def counts_of(connection: Connection, survey: "Survey") -> Counts:
     """The counts of this moment."""
     store = CollectorStore(connection)
     stored = store.find(survey.hash)
-    return Counts(state=stored.state, answered=store.people_count(stored))
+    return Counts(state=stored.state, answered=store.people_count(stored), closes=stored.closes)
 
 
 def count_invited(connection: Connection, survey: "Survey") -> int:

@@ -6,6 +6,7 @@ How far is asked of the dealers themselves, by the route that answer pages use: 
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.responses import Response
 
@@ -30,6 +31,7 @@ class DealerSteps:
     state: str  # as it says itself, or that it does not
     is_open: bool  # or was
     is_burned: bool
+    is_extended: bool | None  # as here; None: nothing was extended
     is_token_here: bool  # whether the researcher typed its token in: then these pages do all this
 
 
@@ -48,25 +50,34 @@ def _dealers(request: PageRequest) -> Response:
 
 def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:
     with ThreadPoolExecutor(max(1, len(survey.dealing.addresses))) as pool:
-        states = pool.map(lambda address: state_at(address, survey), survey.dealing.addresses)
-        return [
-            DealerSteps(
-                address=address,
-                state=state,
-                is_open=state not in UNOPENED,
-                is_burned=state == CLOSED,
-                is_token_here=address in request.session.dealer_tokens,
-            )
-            for address, state in zip(survey.dealing.addresses, states, strict=True)
-        ]
+        found = pool.map(lambda address: told_by(address, survey), survey.dealing.addresses)
+        states = [(str(told["state"])[:20], told.get("closes")) for told in found]
+    here = read(request.console, counts_of, survey).closes
+    return [
+        DealerSteps(
+            address=address,
+            state=state,
+            is_open=state not in UNOPENED,
+            is_burned=state == CLOSED,
+            is_extended=None if here == survey.closes else closes == here,
+            is_token_here=address in request.session.dealer_tokens,
+        )
+        for address, (state, closes) in zip(survey.dealing.addresses, states, strict=True)
+    ]
 
 
 def state_at(address: str, survey: Survey) -> str:
-    """What a dealer says of a survey to anybody."""
+    """How far a dealer says that a survey is."""
+    return str(told_by(address, survey)["state"])[:20]
+
+
+def told_by(address: str, survey: Survey) -> dict[str, Any]:
+    """What a dealer says of a survey to anybody; of its state in any case something."""
     reply = Http(timeout=PATIENCE).call(Call(f"{address}{survey.path}/status"))
     if reply.status == 404:
-        return ABSENT
+        return {"state": ABSENT}
     try:
-        return str(json.loads(reply.body)["state"])[:20] if reply.status == 200 else SILENT
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return SILENT
+        told = json.loads(reply.body) if reply.status == 200 else {}
+    except (ValueError, RecursionError):
+        told = {}
+    return {"state": SILENT} | told if isinstance(told, dict) else {"state": SILENT}

@@ -15,7 +15,7 @@ from jrr.client.http import Admin
 from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator
 from jrr.console.names_files import read_names_file
-from jrr.console.pages import PageRequest, check_sure, download, goto, page
+from jrr.console.pages import PageRequest, check_sure, download, goto, page, read_closes
 from jrr.console.status import own_store, statuses
 from jrr.console.survey_texts import first_text, path_of
 from jrr.console.surveys import PATH, find_survey, read
@@ -70,6 +70,15 @@ def _open(request: PageRequest) -> Response:
     request.session.note(
         "Open: people can enrol." if is_enrolling else "Open: who has an invitation gets a card."
     )
+    return goto(path_of(survey))
+
+
+@page(f"{PATH}/extend", "POST")
+def _extend(request: PageRequest) -> Response:
+    """Give cards until a later time, as the collector takes answers."""
+    survey = _survey(request)
+    (closes,) = _operator(request, survey).extend(read_closes(request)).values()
+    request.session.note(f"Extended: cards are given until {closes}.")
     return goto(path_of(survey))
 
 

@@ -9,9 +9,17 @@ from starlette.responses import Response
 from jrr.client.ending import Ending, read_carried
 from jrr.client.operator import COLLECTOR
 from jrr.console.counts import counts_of
-from jrr.console.dealers_page import UNOPENED, state_at
+from jrr.console.dealers_page import UNOPENED, state_at, told_by
 from jrr.console.numbers import read_number
-from jrr.console.pages import Console, PageRequest, check_sure, download, goto, page
+from jrr.console.pages import (
+    Console,
+    PageRequest,
+    check_sure,
+    download,
+    goto,
+    page,
+    read_closes,
+)
 from jrr.console.snapshots import snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
@@ -30,6 +38,30 @@ def _open(request: PageRequest) -> Response:
     snapshots_of(request.console).forget(survey)
     states = operator.open(_people_dealt_to(request))
     _say_opened(request, survey, is_open=COLLECTOR in states)
+    return goto(path_of(survey))
+
+
+@page(f"{PATH}/extend", "POST")
+def _extend(request: PageRequest) -> Response:
+    survey = survey_of(request)
+    closes = read_closes(request)
+    take_tokens(request, survey)
+    operator_of(request.console, survey, request.session).extend(closes)
+    snapshots_of(request.console).forget(survey)
+    late = [
+        address
+        for address in survey.dealing.addresses
+        if told_by(address, survey).get("closes") != closes
+    ]
+    if late:
+        request.session.note(
+            f"Extended here, but not at {', '.join(late)}: its operator extends it there, too, on "
+            f"its own console or by jrr survey extend document.json {closes}. Until then nobody "
+            f"gets a card after {survey.closes}.",
+            "warn",
+        )
+    else:
+        request.session.note("Extended. People are shown both times.")
     return goto(path_of(survey))
 
 

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -187,6 +188,17 @@ def check_sure(request: PageRequest, words: str) -> None:
     """Refuse what cannot be taken back, unless the box was ticked."""
     if request.form.get("sure") != "yes":
         raise ArgumentError(f"{words}: say that you are sure, by the box above it")
+
+
+def read_closes(request: PageRequest) -> str:
+    """A new closing time from a form, as servers take it."""
+    text = request.form.get("closes")
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        raise ArgumentError(
+            f"New closing time must be a day and a time, got {text!r:.40}"
+        ) from None
 
 
 def cookie_name(request: Request) -> str:

@@ -26,6 +26,7 @@ class DealingStatus:
     decks: int = 0  # from which a dealer dealt
     lost: str  # cards that were dealt and cannot come back, by its own count; "": not known
     is_told: bool = False  # whether the collector has named the cards that came back
+    closes: str | None = None  # until when cards are given
     burned: bool  # whether nothing is left from which a card could be found
 
 
@@ -79,6 +80,7 @@ def dealer_status(store: Any, connection: Connection, stored: Any) -> DealingSta
         decks=decks,
         lost=" to ".join(f"{n:,}" for n in sorted({min(lost), max(lost)})) if lost else "",
         is_told=bool(back),
+        closes=stored.closes,
         burned=stored.wrapped_key is None,
     )
 
@@ -95,6 +97,7 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
         enrolled=stored.arrivals,  # counted: at the end who they were is forgotten
         dealt=stored.n or 0,
         lost=f"{complaints:,}" if is_kept else "",
+        closes=stored.closes,
         burned=stored.state == CLOSED and not is_kept,
     )
 

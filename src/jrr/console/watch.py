@@ -33,11 +33,13 @@ from jrr.survey.survey import Survey
 def _watch(request: PageRequest) -> Response:
     console, survey = request.console, survey_of(request)
     latest = snapshots_of(console).latest(survey, request.session)
+    counts = read(console, counts_of, survey)
     return request.page(
         "watch.html",
         survey=survey,
         tab="watch",
-        facts=facts_of(survey, read(console, counts_of, survey), latest),
+        facts=facts_of(survey, counts, latest),
+        closes=counts.closes,
         known=known_tokens(request, survey),
         dealer_error="" if latest is None else latest.dealer_error,
         results=None if latest is None else _drawn(latest),

@@ -75,6 +75,7 @@ class Act(Enum):
     REPORT = "report"
     REPORT_AGAIN = "report again"  # the same report, by somebody who did not hear the answer
     DELETE = "delete"
+    EXTEND = "extend"  # the time until which answers are taken
 
 
 class When(Enum):
@@ -102,6 +103,7 @@ _UNOPENED = {NEW: Refusal(When.LATER, "the survey is not open")}
 REFUSALS: Mapping[Act, Mapping[State, Refusal]] = {
     Act.INVITE: _CLOSED,
     Act.OPEN: _CLOSED,
+    Act.EXTEND: _CLOSED,
     Act.ENROL_AGAIN: _PLACES,
     Act.ENROL: _PLACES
     | dict.fromkeys((OPEN, SERVING, ABORTED), Refusal(When.OVER, "enrolment has ended")),

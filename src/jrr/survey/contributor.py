@@ -18,7 +18,7 @@ from jrr.survey.answers import Answers, read_answers
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.messages import report_message, upload
 from jrr.survey.sensitive import counted
-from jrr.survey.survey import Survey, read_survey
+from jrr.survey.survey import Survey, read_survey, read_time
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Rng
@@ -41,6 +41,7 @@ class CollectorStatus:
 
     state: State
     n: int | None  # people who were dealt cards, where enrolment fixed that
+    closes: str | None  # until when answers are taken, which may be later than the document says
 
 
 def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
@@ -70,8 +71,9 @@ def collector_status(survey: Survey, patience: float) -> Steps[CollectorStatus]:
     if reply.status != 200:
         raise refused("the collector", reply)
     document = read_reply(reply.body, "the collector")
-    n = document.get("n")
-    return CollectorStatus(read_state(document.get("state")), n if type(n) is int else None)
+    n, closes = document.get("n"), document.get("closes")
+    read_time("closes", closes)
+    return CollectorStatus(read_state(document.get("state")), n if type(n) is int else None, closes)
 
 
 def check_open(survey: Survey, patience: float) -> Steps[CollectorStatus]:

@@ -254,7 +254,7 @@ class Survey:
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:
         """When it opens and closes."""
-        return _time("opens", self.opens), _time("closes", self.closes)
+        return read_time("opens", self.opens), read_time("closes", self.closes)
 
     @property
     def results_apart(self) -> int:
@@ -414,7 +414,16 @@ def read_survey(data: bytes) -> Survey:
     return Survey.from_bytes(data)
 
 
-def _time(argument: str, value: object) -> datetime | None:
+def read_time(argument: str, value: object) -> datetime | None:
+    """A time as documents write it; None for none.
+
+    Args:
+        argument: The name of what holds it, for the refusal.
+        value: A text such as 2026-01-31T12:00:00Z, or None.
+
+    Raises:
+        ArgumentError: It is no such text.
+    """
     if value is None:
         return None
     allowed = "a time in UTC as 2026-01-31T12:00:00Z"

@@ -112,8 +112,11 @@ def show_servers(survey: "Survey", facts: dict[str, Any]) -> None:
 def _in_words(survey: "Survey", reply: dict[str, Any] | str) -> str:
     """A server's state, and the counts that there are."""
     if isinstance(reply, str):
-        return _state(survey, reply)
-    words = [_state(survey, reply["state"])]
+        return _state(survey, reply, survey.closes)
+    closes = reply.get("closes", survey.closes)
+    words = [_state(survey, reply["state"], closes)]
+    if closes != survey.closes:
+        words.append(f"until {closes}, extended from {survey.closes}")
     for name, (one, many) in _COUNTED.items():
         count = reply.get(name)
         if count is not None:
@@ -121,16 +124,17 @@ def _in_words(survey: "Survey", reply: dict[str, Any] | str) -> str:
     return ", ".join(words)
 
 
-def _state(survey: "Survey", state: str) -> str:
+def _state(survey: "Survey", state: str, closes: str | None) -> str:
     """A state by the clock: an open survey takes nothing before and after its times."""
     from jrr.protocol.states import BEFORE_OR_AFTER
+    from jrr.survey.survey import read_time
 
-    opens, closes = survey.times
+    opens, end = survey.times[0], read_time("closes", closes)
     now = datetime.now(UTC)
     if state in BEFORE_OR_AFTER:
         return state
-    if closes is not None and now >= closes:
-        return f"over since {survey.closes}"
+    if end is not None and now >= end:
+        return f"over since {closes}"
     if opens is not None and now < opens:
         return f"{state}, from {survey.opens}"
     return state

@@ -82,7 +82,7 @@ class Intake:
         if self._is_repeat(answers):
             return False
         check_state(Act.REPORT, self._held)
-        check_times(self._held.survey, self._now)
+        check_times(self._held, self._now)
         if self._held.arrivals + len(self.new) >= self._held.survey.capacity:
             raise Problem(409, "full", "the survey has all the answers it can take")
         if self._has_others_card(answers):

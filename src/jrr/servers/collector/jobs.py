@@ -37,7 +37,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def told_state(self, held: "HeldSurvey") -> State:
         """As somebody finds it who wants to answer: by the survey's own times too."""
-        opens, closes = held.survey.times
+        opens, closes = held.times
         now = self.clock()
         if held.state is not OPEN:
             return held.state
@@ -139,6 +139,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             "reports": store.people_count(held),
             "questions": store.report_counts(held),
             "settled": held.is_settled,
+            "closes": held.closes,
         }
 
     def fix_results(self, connection: Connection, name: str, question: str | None = None) -> None:

@@ -12,13 +12,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
+from jrr._base.checks import refusal
+from jrr.protocol.documents import Message
 from jrr.protocol.states import Act, State, When, refusal_of
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
+from jrr.survey.survey import read_time
 
 if TYPE_CHECKING:
     from jrr.servers.common.batch import Writer
     from jrr.servers.common.store import HeldSurvey, SurveyStore
     from jrr.survey.survey import Survey
+
+
+class Extension(Message):
+    """Until when answers are to be taken, as a request says it."""
+
+    closes: str  # UTC, as in the document
+
 
 Clock = Callable[[], datetime]
 S = TypeVar("S", bound="SurveyStore[Any]")
@@ -37,13 +47,13 @@ def check_state(act: Act, held: "HeldSurvey") -> None:
         raise _PROBLEMS[refusal.when](refusal.reason)
 
 
-def check_times(survey: "Survey", now: datetime) -> None:
+def check_times(held: "HeldSurvey", now: datetime) -> None:
     """Refuse before the survey opens and after it closes."""
-    opens, closes = survey.times
+    opens, closes = held.times
     if opens is not None and now < opens:
-        raise too_early(f"the survey opens at {survey.opens}")
+        raise too_early(f"the survey opens at {held.survey.opens}")
     if closes is not None and now >= closes:
-        raise gone(f"the survey closed at {survey.closes}")
+        raise gone(f"the survey closed at {held.closes}")
 
 
 def check_invitation(row: Any) -> None:
@@ -103,6 +113,26 @@ class SurveyJobs(ABC, Generic[S]):
             capacity = held.survey.capacity
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
+
+    def extend(self, connection: Connection, name: str, closes: str) -> str:
+        """Take answers until a later time; until when. The same again changes nothing.
+
+        Each server keeps its own time, and its operator alone can move it: answers with cards are
+        taken until the earliest of them.
+        """
+        store = self.store(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.EXTEND, held)
+        before, after = held.times[1], read_time("closes", closes)
+        if before is None:
+            raise refusal("closes", closes, "left out: the survey has no closing time to extend")
+        if after is None or after < before:
+            raise refusal("closes", closes, f"later than {held.closes}, the time until now")
+        if after != before:
+            if after <= self.clock():
+                raise refusal("closes", closes, "a time in the future")
+            store.extend(held, closes)
+        return closes
 
     def delete(self, connection: Connection, name: str) -> str:
         """Delete a survey's data for good; when that was. Again changes nothing.

@@ -6,6 +6,7 @@ Names are hashes of pseudonyms, and nothing tells a time or an order.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
@@ -29,7 +30,7 @@ from jrr.protocol.states import CLOSED, NEW, Role, State, check_move, read_state
 from jrr.servers.common.batch import WrittenMeanwhile
 from jrr.servers.common.database import find_rows, insert_rows
 from jrr.servers.common.problems import gone, unknown_survey
-from jrr.survey.survey import Survey, read_survey
+from jrr.survey.survey import Survey, read_survey, read_time
 
 if TYPE_CHECKING:
     from jrr.mechanisms import Mechanism
@@ -44,6 +45,7 @@ def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
         Column("document", LargeBinary, nullable=False),
         Column("state", String(16), nullable=False),
         Column("n", BigInteger),  # people who were dealt cards, once that is fixed
+        Column("closes", String(20)),  # UTC: later than the document says, if that was extended
         Column("deleted", String(20)),  # UTC: since then nothing but this row is here
         *more,
     )
@@ -86,6 +88,17 @@ class HeldSurvey:
     state: State
     n: int | None  # people who were dealt cards, once that is fixed
     arrivals: int  # seats, members or uploads so far
+    extended: str | None = None  # until when answers are taken, if later than the document says
+
+    @property
+    def closes(self) -> str | None:
+        """Until when answers are taken, in UTC."""
+        return self.extended or self.survey.closes
+
+    @property
+    def times(self) -> tuple[datetime | None, datetime | None]:
+        """When it opens and closes."""
+        return self.survey.times[0], read_time("closes", self.closes)
 
     def mechanism(self, question: str) -> "Mechanism":
         """Of a question, for as many people as were dealt cards, where that is fixed."""
@@ -149,6 +162,7 @@ class SurveyStore(ABC, Generic[H]):
                     "state": read_state(rows[name].state),
                     "n": rows[name].n,
                     "arrivals": counts.get(name, 0),
+                    "extended": rows[name].closes,
                 },
             )
             for name in names
@@ -283,6 +297,10 @@ class SurveyStore(ABC, Generic[H]):
         """Rows of a table by hash of the pseudonym, for those of some people who have one."""
         found = find_rows(self.connection, table, survey=[name], pseudonym=set(people))
         return {bytes(row.pseudonym): row for row in found}
+
+    def extend(self, held: H, closes: str) -> None:
+        """Take answers until another time than the document says."""
+        self._set(held.name, closes=closes)
 
     def count(self, table: Table, name: str) -> int:
         """Rows of a survey."""

@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jrr import __version__
 from jrr.errors import DamagedError, JrrError
-from jrr.protocol.documents import hash_of
+from jrr.protocol.documents import hash_of, read_body
 from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.audit import ON_BEHALF, OPERATOR, RIGHT, Audited, AuditLog, act_of
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub, write_nothing
-from jrr.servers.common.jobs import SurveyJobs, SurveyMemory
+from jrr.servers.common.jobs import Extension, SurveyJobs, SurveyMemory
 from jrr.servers.common.middleware import (
     CrossOrigin,
     Measured,
@@ -305,9 +305,9 @@ def role_app(
 
     @app.get("/v1/surveys/{name}/status")
     async def status(name: Name) -> dict[str, Any]:
-        """State, and how many people were dealt cards."""
+        """State, how many people were dealt cards, and until when answers are taken."""
         held = await remembered.find(name)
-        return {"state": jobs.told_state(held), "n": held.n}
+        return {"state": jobs.told_state(held), "n": held.n, "closes": held.closes}
 
     @app.put("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -324,6 +324,12 @@ def role_app(
         """Accept more pseudonyms."""
         hashes = read_invitations(await request.body())
         return {"invited": await writer.run(jobs.invite, name, hashes)}
+
+    @app.post("/v1/admin/surveys/{name}/extend", dependencies=ADMIN_ONLY)
+    async def extend(name: Name, request: Request) -> dict[str, Any]:
+        """Take answers until a later time than the document says."""
+        closes = read_body(await request.body(), Extension).closes
+        return {"closes": await writer.run(jobs.extend, name, closes)}
 
     @app.delete("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def delete(name: Name) -> dict[str, Any]:

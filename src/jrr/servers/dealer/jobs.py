@@ -65,7 +65,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         held = store.find(name, lock=True)
         _check_enrolment(held)
         check_state(Act.ENROL_AGAIN, held)
-        check_times(held.survey, self.clock())
+        check_times(held, self.clock())
         self._decks.check_backup(held)
         seating = self._seating(store, held, people)
         return self._seated(store, seating, people, seating.enrol)
@@ -101,7 +101,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
     ) -> list[dict[str, Any] | Problem]:
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
-        check_times(held.survey, self.clock())
+        check_times(held, self.clock())
         decks = self._decks.of(held)
         seating = self._seating(store, held, people)
 
@@ -151,6 +151,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
             "n": held.n,
             "invited": store.count(store.invited, name),
             "seats": store.count(store.seats, name),
+            "closes": held.closes,
             "announced": held.told is not None and held.told["sums"] is not None,
         }
 

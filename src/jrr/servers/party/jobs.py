@@ -89,7 +89,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.ENROL_AGAIN, held)
-        check_times(held.survey, self.clock())
+        check_times(held, self.clock())
         self.check_invited(store, held, who)
         member = store.member(name, who)
         if member is not None:
@@ -160,7 +160,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
-        check_times(held.survey, self.clock())
+        check_times(held, self.clock())
         slot = _slot(store, name, who)
         if store.complaint(name, slot) is not None:
             raise Problem(410, LOST_CARD, "this card is lost: its holder complained of it")
@@ -259,6 +259,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
+            "closes": held.closes,
             "members": store.count(store.members, name),
             # Kept, whether or not it is served yet; nothing is after the survey is closed.
             "committed": record is not None,
