@@ -47,7 +47,7 @@ def test_a_survey_from_its_document_to_its_results(app: FastAPI) -> None:
     survey = asking(2, "rr", only_if={"region": "süd"}, min_cell=3)
     public, admin = f"/v1/surveys/{survey.hash}", f"/v1/admin/surveys/{survey.hash}"
     assert ask(app, "PUT", admin, survey.to_bytes()) == (201, {"new": True})
-    assert ask(app, "GET", f"{public}/status") == (200, {"state": "new", "n": None})
+    assert ask(app, "GET", f"{public}/status") == (200, {"state": "new", "n": None, "closes": None})
     sent = [body(survey, person(at), ("north", "süd")[at % 2]) for at in range(10)]
     assert ask(app, "POST", f"{public}/reports", sent[0])[0] == 425
     assert ask(app, "POST", f"{admin}/open", b"{}")[0] == 422
@@ -61,7 +61,7 @@ def test_a_survey_from_its_document_to_its_results(app: FastAPI) -> None:
     assert ask(app, "POST", f"{public}/reports", b"{" * 10**5)[0] == 413
     assert ask(app, "POST", f"{public}/reports", b"{" * 3_000)[0] == 422
     shown = {"reports": 10, "questions": {"q0": 10, "q1": 5}, "settled": True, "invited": 0}
-    facts = {"survey": survey.hash, "state": "open", "n": None}
+    facts = {"survey": survey.hash, "state": "open", "n": None, "closes": None}
     assert ask(app, "GET", admin) == (200, facts | shown)
     status, found = ask(app, "GET", f"{admin}/estimate?question=q0&by=region&level=0.9")
     assert status == 200

@@ -112,6 +112,7 @@ def test_everybody_has_one_seat_and_a_card_of_every_question(started: Any) -> No
         "n": None,
         "invited": 0,
         "seats": 8,
+        "closes": None,
         "announced": False,
     }
 
