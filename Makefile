@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser proxies spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom audit image clean help
+.PHONY: demo test browser proxies coq proofs spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom audit image clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
@@ -72,6 +72,14 @@ bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS
 
 serve: .venv/.ready ## run dealer, collector and answer page here, with a sample survey and links to it
 	$(BIN)/jrr serve all --folder build/servers --draft examples/survey.toml $(ARGS)
+
+coq: ## install Coq, if possible: without it the proofs are not checked
+	@command -v coqc > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		{ apt-get install -qq -y coq libcoq-coquelicot libcoq-interval > /dev/null 2>&1 || { apt-get update -qq && \
+		apt-get install -qq -y coq libcoq-coquelicot libcoq-interval; } > /dev/null 2>&1; }; } || true
+
+proofs: coq ## check the proofs of proofs/ with Coq, and print their axioms (ARGS=--quick: without Coq's own library)
+	$(PYTHON) tools/check_proofs.py $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr study reproduce $(ARGS)
