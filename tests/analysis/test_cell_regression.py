@@ -84,6 +84,7 @@ def test_as_many_groups_as_coefficients_give_the_shares_themselves() -> None:
         assert fit.predict({"group": ["a", "b"]}).shares == pytest.approx(shares, abs=1e-7)
 
 
+@pytest.mark.slow_variants("RR]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name",

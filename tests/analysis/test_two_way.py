@@ -109,6 +109,7 @@ def tables(name: str, runs: int, seed: int, cardless: float = 0.0) -> list[TwoWa
     ]
 
 
+@pytest.mark.slow_variants("JRR DRR", "RR DRR")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", sorted(MIXTURES))
 def test_tables_are_where_and_as_far_as_they_say(name: str) -> None:

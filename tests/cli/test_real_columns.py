@@ -187,7 +187,7 @@ def short_of(hits: Sequence[bool] | NDArray[np.bool_]) -> float:
     return float(stats.binom.cdf(np.count_nonzero(hits), np.size(hits), LEVEL))
 
 
-@pytest.mark.slow_variants("department]", "recommended]")
+@pytest.mark.slow_variants("department]", "recommended]", "clicks by OLH")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name",

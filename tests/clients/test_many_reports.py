@@ -92,7 +92,7 @@ def check(law: list[float], reports: NDArray[Any]) -> None:
     accepts_only(lambda chances: chi_square(counts, chances), law, skewed(law))
 
 
-@pytest.mark.slow_variants("OUE", "OLH(k=9, g=4, p=0.5,", "SUE")
+@pytest.mark.slow_variants("OUE", "OLH(k=9, g=4, p=0.5,", "SUE", "OLH")
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", ENCODINGS, ids=repr)
 def test_encodings_are_pythons_and_have_its_law(mechanism: Mechanism) -> None:

@@ -137,6 +137,7 @@ def golden_text() -> str:
 class TestGoldenVectors:
     cases: list[dict[str, Any]] = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else []
 
+    @pytest.mark.slow
     @pytest.mark.heavy
     def test_they_are_up_to_date(self) -> None:
         assert GOLDEN.read_text() == golden_text()
@@ -423,6 +424,7 @@ def plus_cards(mechanism: Unary, cards: Any) -> list[int]:
 
 
 class TestDeck:
+    @pytest.mark.slow_variants("OLH-1048581", "JRR-1048577", "SUE-104858")
     @every_deck
     def test_it_holds_exactly_the_cards_of_the_mechanism(self, mechanism: jrr.Mechanism) -> None:
         dealt = mechanism.deal(jrr.SeededRandom(1))
@@ -464,6 +466,7 @@ class TestDeck:
         assert len(reports) == len(values)
         mechanism.respond_one(0, deck.card(0))
 
+    @pytest.mark.slow_variants("OUE-70000", "SUE-104858", "OLH-1048581", "JRR-1048577")
     @pytest.mark.parametrize("mechanism", [m for m in SMALL + LARGE if m.k != 4], ids=named)
     def test_keys_and_numbers_make_other_decks(self, mechanism: jrr.Mechanism) -> None:
         decks = [Deck(mechanism, KEY, 0), Deck(mechanism, KEY, 1), Deck(mechanism, OTHER_KEY, 0)]

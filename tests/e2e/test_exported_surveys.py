@@ -44,7 +44,7 @@ def estimated(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(shown.out)["estimates"]
 
 
-@pytest.mark.slow_variants("closed decks]", "bits]", "no dealer]")
+@pytest.mark.slow_variants("closed decks]", "bits]", "no dealer]", "hashes]")
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_file_says_what_the_collector_says(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str

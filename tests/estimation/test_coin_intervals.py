@@ -86,7 +86,17 @@ def items(coin: Coin, n: int, epsilon: float, *, announced: bool) -> list[jrr.MR
 
 
 @pytest.mark.slow_variants(
-    "*-0.*", "*-2.*", "*-4.*", "*-*0-*False", "*-30-*", "*000-*", "Choice", "*k=6*"
+    "*-0.*",
+    "*-2.*",
+    "*-4.*",
+    "*-*0-*False",
+    "*-30-*",
+    "*000-*",
+    "Choice",
+    "*k=6*",
+    "Block(sizes=(2, 2, 3))-100-",
+    "Block(sizes=(2, 5))-10-",
+    "Subset(k=30, size=4)-10-",
 )
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
@@ -110,6 +120,7 @@ def test_some_are_asked(coin: Coin, part: float, people: int, epsilon: float) ->
         assert held >= LEAST, (m.brief(), share, held)
 
 
+@pytest.mark.slow_variants("200]")
 @pytest.mark.parametrize("people", [40, 200])
 def test_shorter_intervals_would_be_noticed(people: int) -> None:
     for coin in (jrr.Subset(12, 3), jrr.Block((2, 2, 3))):

@@ -377,7 +377,9 @@ SETTINGS += [(leaning_fully, 1.0, 4), (dealt, 0.1, 4), (dealt_and_own, 1.0, 4), 
 FREQUENCIES = (0.0, 0.01, 0.5, 1.0)
 
 
-@pytest.mark.slow_variants("*-1000]")
+@pytest.mark.slow_variants(
+    "*-1000]", "leaning_half-0.1", "leaning_fully-0.1", "dealt_and_own-0.1", "rr-0.1"
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [100, 1000, 100_000])
 @pytest.mark.parametrize(
@@ -395,7 +397,7 @@ def test_intervals_hold_their_level(build: Build, epsilon: float, k: int, n: int
             assert understated < HOLDS, frequency
 
 
-@pytest.mark.slow_variants("1-0.9-", "4-1.0-")
+@pytest.mark.slow_variants("1-0.9-", "4-1.0-", "20-1.0-leaning", "20-1.0-dealt]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("build", EVERY)
 @pytest.mark.parametrize(("decks", "kept"), [(1, 0.5), (1, 0.9), (4, 1.0), (4, 0.6), (20, 1.0)])
@@ -433,6 +435,7 @@ def test_standard_errors_are_those_of_the_surveys(build: Build, frequency: float
     assert np.mean(stated) == pytest.approx(sd, rel=0.05)
 
 
+@pytest.mark.slow_variants("leaning_half]", "dealt]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("build", EVERY[1:])
 def test_intervals_of_carded_and_cardless_together(build: Build) -> None:

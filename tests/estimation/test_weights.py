@@ -234,6 +234,7 @@ def same(first: jrr.Estimate, second: jrr.Estimate, scale: float = 1.0) -> None:
             assert other == pytest.approx(end, abs=1e-12)
 
 
+@pytest.mark.slow_variants("SUE(k=11, q=0.3,", "OLH(k=11, g=4, p=0.5,")
 @pytest.mark.parametrize("m", encodings(), ids=repr)
 def test_equal_weights_change_nothing(m: Mechanism) -> None:
     reports, carded = answers(m)

@@ -189,6 +189,7 @@ def test_losses_are_those_of_enumeration(coin: Coin, own: float) -> None:
     assert coin.masked_loss(lies, Fraction(60)) == pytest.approx(bare, rel=1e-9)
 
 
+@pytest.mark.slow_variants("Subset(k=7", "Subset(k=6")
 @pytest.mark.parametrize("coin", COINS, ids=str)
 def test_one_toss_and_many_have_the_law(coin: Coin) -> None:
     lies, rng = coin.lie_words(coin.truth_for(1.0)), jrr.SeededRandom(3)

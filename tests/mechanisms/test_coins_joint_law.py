@@ -124,7 +124,13 @@ SEEN = [(coin, *sight) for coin in COINS for sight in SIGHTS if few_enough(coin,
 
 
 @pytest.mark.slow_variants(
-    "*k=5*-3", "Subset(k=6", "Subset(k=7", "Block(sizes=(2, 2, 4", "Block(sizes=(3, 3"
+    "*k=5*-3",
+    "Subset(k=6",
+    "Subset(k=7",
+    "Block(sizes=(2, 2, 4",
+    "Block(sizes=(3, 3",
+    "Block(sizes=(2, 2, 2, 2))-3",
+    "Choice(k=4)-3",
 )
 @pytest.mark.parametrize(("coin", "people", "announced"), SEEN, ids=str)
 def test_no_more_where_cards_are_not_known(coin: Coin, people: int, announced: bool) -> None:

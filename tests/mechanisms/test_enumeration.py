@@ -114,6 +114,7 @@ def possible(law: Law) -> Law:
 # One mechanism, many descriptions -------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("p3-s3-8", "p2-s2-8", "p1-s1-8")
 @pytest.mark.parametrize("n", range(2, 9))
 @pytest.mark.parametrize(("p", "s"), BINARY_JOINT)
 def test_secret_pairs_are_one_shuffled_deck(n: int, p: Fraction, s: Fraction) -> None:
@@ -200,6 +201,9 @@ def test_loss_of_joint_randomized_response(k: int, n: int, p: Fraction, s: Fract
             assert_rounded_outward(library, survey.loss(view, colluders))
 
 
+@pytest.mark.slow_variants(
+    "truth1-own1-deck5", "truth1-own1-deck14", "truth2-own2-deck5", "truth2-own2-deck14"
+)
 @pytest.mark.parametrize("deck", DECKS)
 @pytest.mark.parametrize(("truth", "own"), DEALT)
 def test_loss_of_dealt_randomized_response(

@@ -95,6 +95,7 @@ def test_chances_that_are_exact() -> None:
     assert not happens(-1.25, 1e-15, lambda: x, Given(word, second + 1))
 
 
+@pytest.mark.slow_variants("4]")
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_totals_and_piles_make_the_weights_of_a_deck(n: int) -> None:
     """Step by step in closed form: piles, closing, acceptance, spreading = the weight."""
@@ -190,6 +191,7 @@ def test_golden_decks() -> None:
     assert make_masked_decks.text() == make_masked_decks.PATH.read_text("utf-8")
 
 
+@pytest.mark.slow_variants("10000-1500")
 @pytest.mark.parametrize(("n", "decks"), [(100, 3_000), (1_000, 1_500), (10_000, 1_500)])
 def test_what_lost_cards_leave_in_a_sum(n: int, decks: int) -> None:
     """Dealt decks, a tenth of each lost, against the closed form."""
@@ -205,6 +207,7 @@ def test_what_lost_cards_leave_in_a_sum(n: int, decks: int) -> None:
 # Losses ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("4-0", "4-1")
 @pytest.mark.parametrize(
     ("n", "told"), [(n, told) for n in (2, 3, 4) for told in range(3) if told < n]
 )
@@ -231,7 +234,7 @@ def test_everything_is_the_formula_and_is_attained(n: int, told: int) -> None:
     assert m.epsilon("cards", told) == m.epsilon("everything", told)
 
 
-@pytest.mark.parametrize("named", [(0, 1), (0, 2), (0, 1, 2), (1, 2)])
+@pytest.mark.parametrize("named", [(0, 1), (0, 1, 2), (1, 2)])
 def test_announced_sums_are_the_formula_for_every_named_set(named: tuple[int, ...]) -> None:
     a, e, own, n = 0.3, 0.9, 2.0, 3
     lie = 1 / (1 + math.exp(own))

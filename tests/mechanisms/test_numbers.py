@@ -115,6 +115,7 @@ def _slope(steps: int, width: int, own: float) -> float:
     return (ends[2] - ends[0]) / steps
 
 
+@pytest.mark.slow_variants("window]", "window, 3", "MRR]")
 @pytest.mark.heavy
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -233,7 +234,7 @@ def test_plans_keep_what_was_asked_in_every_view() -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_variants("Piecewise]", "window]", "window, 3")
+@pytest.mark.slow_variants("Piecewise]", "window]", "window, 3", "MRR]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_hold_the_mean_of_respondents(name: str) -> None:
@@ -252,7 +253,9 @@ def test_intervals_hold_over_a_grid(name: str) -> None:
         assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
 
 
-@pytest.mark.slow_variants("6.0-coin1")
+@pytest.mark.slow_variants(
+    "6.0-coin1", "3.0-coin0-alone", "2.1-coin2-closed", "2.1-coin2-announced"
+)
 @pytest.mark.parametrize("kind", ["alone", "closed", "announced"])
 @pytest.mark.parametrize(("own", "coin"), [(3.0, (24, 9)), (6.0, (24, 3)), (2.1, (4, 2))])
 def test_intervals_in_steps_have_the_stated_coverage(
@@ -309,7 +312,7 @@ def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> 
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_variants("Piecewise]")
+@pytest.mark.slow_variants("Piecewise]", "MRR]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "window", "Piecewise"])
 def test_intervals_hold_the_mean_of_a_population(name: str) -> None:

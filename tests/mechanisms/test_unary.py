@@ -59,7 +59,14 @@ def same(a: float, b: float) -> bool:
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_variants("*-1/4-1/4", "*-7/16-3/8")
+@pytest.mark.slow_variants(
+    "*-1/4-1/4",
+    "*-7/16-3/8",
+    "4-3-3-dealt-OUE",
+    "6-2-5-*-SUE",
+    "4-3-3-joint-SUE",
+    "6-2-5-joint-OUE",
+)
 @every_setting
 @every_coupling
 @pytest.mark.parametrize(
@@ -82,7 +89,7 @@ def test_loss_of_every_view_is_what_enumeration_finds(
 @pytest.mark.heavy
 @every_setting
 @every_coupling
-@pytest.mark.slow_variants("4-2-1-", "*-1/4-1/4", "*-7/16-3/8")
+@pytest.mark.slow_variants("4-2-1-", "*-1/4-1/4", "*-7/16-3/8", "3-2-2-report", "3-2-2-dealer")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(("n", "k", "colluders"), [(3, 2, 2), (4, 2, 1), (2, 3, 1)])
 def test_bits_may_be_looked_at_one_by_one(

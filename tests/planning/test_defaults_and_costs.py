@@ -63,6 +63,7 @@ def test_no_dealer_where_cards_do_nothing() -> None:
         assert not mechanism.deals or mechanism.to_dict()["s"] > 0
 
 
+@pytest.mark.slow_variants("100-5-2.0", "1000-50-2.0")
 @pytest.mark.parametrize("k", [2, 3, 32])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
 @pytest.mark.parametrize(("n", "colluders"), [(20, 0), (100, 5), (1_000, 50), (10_000, 5)])

@@ -62,7 +62,15 @@ def mean_squared_error(mechanism: jrr.Mechanism, counts: NDArray[np.int64]) -> f
 # Plans ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow_variants("1001-5", "*-16]", "1000-0-*-100]", "200-60-*-3]")
+@pytest.mark.slow_variants(
+    "1001-5",
+    "*-16]",
+    "1000-0-*-100]",
+    "200-60-*-3]",
+    "200-60-3.0-4.0",
+    "200-60-1.0-2.0",
+    "1000-0-3.0",
+)
 @pytest.mark.parametrize("k", [3, 16, 100])
 @pytest.mark.parametrize(
     ("epsilon", "cap"), [(0.1, None), (0.1, 1.0), (1.0, None), (1.0, 2.0), (3.0, 4.0), (1.0, 0.5)]

@@ -811,7 +811,9 @@ def test_no_search_that_is_skipped_would_have_won(n: int, epsilon: float, lost: 
     assert chosen.mechanism.name == "MRR"
 
 
-@pytest.mark.slow_variants("jrr-5]", "drr-5]", "oue-dealt-2]", "oue-joint-2]", "olh-joint-2]")
+@pytest.mark.slow_variants(
+    "jrr-5]", "drr-5]", "oue-dealt-2]", "oue-joint-2]", "olh-joint-2]", "olh-joint", "oue-dealt"
+)
 @pytest.mark.heavy
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("mechanism", ["jrr", "drr", "oue-dealt", "oue-joint", "olh-joint"])

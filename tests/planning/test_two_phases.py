@@ -99,6 +99,7 @@ def rare() -> jrr.TwoPhasePlan:
     return jrr.plan_two_phases(100_000, 0.1, 1_000)
 
 
+@pytest.mark.slow_variants("0.1]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("frequency", [0.0, 0.1])
 def test_whole_surveys_have_the_stated_error_and_no_bias(

@@ -236,7 +236,7 @@ def test_more_values_joint(p: float, s: float) -> None:
             assert losses.delta(epsilon) == pytest.approx(exact, abs=CLOSE)
 
 
-@pytest.mark.slow_variants("deck0-0.1-", "deck3-0.25-")
+@pytest.mark.slow_variants("deck0-0.1-", "deck3-0.25-", "deck3-0.3", "deck0-0.25")
 @pytest.mark.parametrize(("truth", "own"), [(0.3, 0.0), (0.25, 0.2), (0.1, 0.6)])
 @pytest.mark.parametrize("deck", [(2, 2, 2), (2, 2, 1), (3, 1, 1), (2, 1, 1, 1)])
 def test_more_values_dealt_are_bounded(deck: tuple[int, ...], truth: float, own: float) -> None:

@@ -91,6 +91,7 @@ GRID = [
 ]
 
 
+@pytest.mark.slow_variants("4-4-1.0-0.5")
 @pytest.mark.parametrize(("k", "rounds", "permanent", "fresh"), GRID)
 def test_what_is_stated_is_what_enumeration_finds(
     k: int, rounds: int, permanent: float, fresh: float

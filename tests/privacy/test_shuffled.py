@@ -370,6 +370,7 @@ def test_the_bound_of_grr_is_exact_without_others_to_hide_among() -> None:
     assert shuffled_delta(mechanism, 0.3, 1) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow_variants("3]")
 @pytest.mark.parametrize("k", [3, 10, 100])
 def test_more_values_and_more_people_hide_more(k: int) -> None:
     at = [shuffled_epsilon(jrr.RR(k, epsilon=1.0), 1e-6, n) for n in (100, 1_000, 10_000)]

@@ -251,7 +251,12 @@ SWAPPED = SwappedDRR(20, 1 - DRR_CARDS.to_dict()["truth"])
 
 
 @pytest.mark.slow_variants(
-    "OUE", "JRR card reused]", "DRR card reused, three", "SUE dealt", "DRR unbalanced"
+    "OUE",
+    "JRR card reused]",
+    "DRR card reused, three",
+    "SUE dealt",
+    "DRR unbalanced",
+    "SUE joint, one card",
 )
 @pytest.mark.parametrize(
     ("subject", "claimed", "trials"),

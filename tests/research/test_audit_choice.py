@@ -58,7 +58,7 @@ def test_plain_rr_is_explained(view: str) -> None:
         subject_of(jrr.RR(2, 1.0), view)
 
 
-@pytest.mark.slow_variants("OUE", "DRR(n=9")
+@pytest.mark.slow_variants("OUE", "DRR(n=9", "JRR")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "mechanism",

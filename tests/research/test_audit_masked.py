@@ -171,7 +171,13 @@ BUGS: dict[str, tuple[Any, int]] = {
 
 
 @pytest.mark.slow_variants(
-    "noise without", "clamped", "totals", "two announcements]", "two coins", "no own coin, dealer]"
+    "noise without",
+    "clamped",
+    "totals",
+    "two announcements]",
+    "two coins",
+    "no own coin, dealer]",
+    "only with a good card",
 )
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_of_masks_are_found(bug: str) -> None:

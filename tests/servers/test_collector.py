@@ -78,6 +78,7 @@ def test_a_survey_from_its_document_to_its_results(app: FastAPI) -> None:
     assert ask(app, "GET", f"{admin}/export?format=csv.json")[0] == 422
 
 
+@pytest.mark.slow_variants("olh]")
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_export_holds_what_the_collector_shows(
     connection: Connection, tmp_path: Path, kind: str

@@ -28,7 +28,7 @@ def shown(
     return reports
 
 
-@pytest.mark.slow_variants("1-20]", "3-2]", "3-5]", "7-2]", "7-20]")
+@pytest.mark.slow_variants("1-20]", "3-2]", "3-5]", "7-2]", "7-20]", "1-5")
 @pytest.mark.parametrize("every", [2, 5, 20])
 @pytest.mark.parametrize("pause", [1, 3, 7])
 def test_results_are_some_reports_apart(connection: Connection, every: int, pause: int) -> None:

@@ -65,7 +65,9 @@ def test_every_mechanism_is_counted_alike(name: str, tmp_path: Path) -> None:
     agree(reports_file(tmp_path / "reports.parquet", name))
 
 
-@pytest.mark.slow_variants("*-MRR closed]", ".csv-DRR k=5]", ".arrow", ".csv.gz")
+@pytest.mark.slow_variants(
+    "*-MRR closed]", ".csv-DRR k=5]", ".arrow", ".csv.gz", ".parquet-OUE dealt", ".csv-OLH"
+)
 @pytest.mark.parametrize("name", ["DRR k=5", "OUE dealt", "OLH", "MRR closed"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_and_group(suffix: str, name: str, tmp_path: Path) -> None:

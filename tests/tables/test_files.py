@@ -840,7 +840,9 @@ def grouped(folder: Path, suffix: str, cards: bool = True) -> tuple[Path, dict[s
     }
 
 
-@pytest.mark.slow_variants("*-.csv.gz]", "False-*-.arrow]", "True-*-.csv]")
+@pytest.mark.slow_variants(
+    "*-.csv.gz]", "False-*-.arrow]", "True-*-.csv]", "True-True-.arrow", "False-True-.csv"
+)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("cards", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])

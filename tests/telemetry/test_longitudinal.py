@@ -132,6 +132,7 @@ def test_estimates_are_unbiased_with_the_variance_of_the_closed_form(
     assert daily.moments.variance(counts, len(values), 1)[1] == pytest.approx(variance)
 
 
+@pytest.mark.slow_variants("OUE]", "JRR]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "fresh",

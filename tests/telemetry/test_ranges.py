@@ -156,6 +156,7 @@ TREES = {
 }
 
 
+@pytest.mark.slow_variants("hashed]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name", [*list(TREES)[:3], pytest.param("masked values", marks=pytest.mark.slow)]
@@ -268,6 +269,7 @@ def survey_of_decks(
     return tree.estimate(levels)
 
 
+@pytest.mark.slow_variants("tree0-6")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("tree", "decks"),

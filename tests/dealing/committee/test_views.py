@@ -112,7 +112,14 @@ def plain(schedule: Groups, count: int) -> list[Order]:
 
 
 @pytest.mark.slow_variants(
-    "turned-1]", "modulo 5-1]", "modulo 5-2]", "three cards-0]", "three cards-2]"
+    "turned-1]",
+    "modulo 5-1]",
+    "modulo 5-2]",
+    "three cards-0]",
+    "three cards-2]",
+    "identity-0",
+    "identity-2",
+    "turned-2",
 )
 @pytest.mark.parametrize("corrupt", [0, 1, 2])
 @pytest.mark.parametrize(
