@@ -66,6 +66,7 @@ lint: .venv/.ready ## check style, types and layers
 	$(BIN)/python tools/check_structure.py
 	$(BIN)/python tools/count_journeys.py
 	$(BIN)/python tools/page_integrity.py --check
+	$(BIN)/python tools/vendor_noble.py --check
 
 bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -1,0 +1,111 @@
+"""What a dealer promises before it deals: public keys, and the noise seeds that it cannot change.
+
+The promise is recorded by the collector before the first answer, and everything that a dealer
+signs or a device proves is bound to it.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA512
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
+from msgspec import Meta
+
+from jrr.dealing.verified import oprf
+from jrr.dealing.verified.group import as_number, digest, read_point
+from jrr.errors import DamagedError
+from jrr.protocol.documents import Message, canonical_json, plain
+
+Bytes32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Promise(Message):
+    """What one dealer promises of one survey, in hexadecimal digits."""
+
+    signing: Bytes32  # the key that its signatures are checked with (Ed25519)
+    cards: Bytes32  # the key that fixes all cards before anybody asks for one
+    noise: Bytes32  # the root over the hashes of all noise seeds
+
+    def check(self) -> None:
+        """Refuse keys that are none.
+
+        Raises:
+            DamagedError: They are not.
+        """
+        read_point(bytes.fromhex(self.cards))
+
+    def context(self, survey: str) -> bytes:
+        """What this dealer's signatures and cards are bound to: the survey and this promise."""
+        return digest("dealer", bytes.fromhex(survey), canonical_json(plain(self)))
+
+
+def survey_context(survey: str, promises: Sequence[Promise]) -> bytes:
+    """What proofs are bound to: the survey and the promises of all its dealers."""
+    return digest("survey", bytes.fromhex(survey), *(one.context(survey) for one in promises))
+
+
+class Secrets:
+    """A dealer's secret keys of one survey, which follow from the survey's key.
+
+    Args:
+        key: Of the survey.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self.cards = as_number(_derived(key, b"cards", 64))
+        self.noise = _derived(key, b"noise", 32)
+        self._signing = Ed25519PrivateKey.from_private_bytes(_derived(key, b"signing", 32))
+
+    def __repr__(self) -> str:
+        return "Secrets()"  # never the keys
+
+    def promise(self, noise_root: bytes) -> Promise:
+        """What the public may know of them.
+
+        Args:
+            noise_root: Over the hashes of the noise seeds (jrr.dealing.verified.noise).
+        """
+        return Promise(
+            signing=self._signing.public_key().public_bytes_raw().hex(),
+            cards=oprf.public_key(self.cards).hex(),
+            noise=noise_root.hex(),
+        )
+
+    def sign(self, message: bytes) -> bytes:
+        """A signature, of 64 bytes."""
+        return self._signing.sign(message)
+
+
+def check_signature(promise: Promise, message: bytes, signature: bytes) -> None:
+    """Refuse what the dealer has not signed.
+
+    Raises:
+        DamagedError: It has not.
+    """
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(promise.signing))
+        key.verify(signature, message)
+    except (InvalidSignature, ValueError):
+        raise DamagedError("a card must be signed by the dealer") from None
+
+
+def hex_bytes(argument: str, value: object, size: int) -> bytes:
+    """Bytes in a message, as so many hexadecimal digits in lower case.
+
+    Raises:
+        DamagedError: They are none; the message does not repeat them.
+    """
+    if isinstance(value, str) and len(value) == 2 * size:
+        try:
+            decoded = bytes.fromhex(value)
+        except ValueError:
+            decoded = b""
+        if decoded.hex() == value:
+            return decoded
+    raise DamagedError(f"{argument} must be {2 * size} hexadecimal digits")
+
+
+def _derived(key: bytes, purpose: bytes, size: int) -> bytes:
+    return HKDFExpand(SHA512(), size, b"jrr verified 1 " + purpose).derive(key)
