@@ -1,4 +1,4 @@
-"""Makes clients/js/vendor/noble.js: the parts of @noble/curves that verified surveys need, in one file.
+"""Makes clients/js/vendor/noble.js: what verified surveys need of @noble/curves, in one file.
 
     python tools/vendor_noble.py           # from the packages that lock.json names (needs npm)
     python tools/vendor_noble.py --check   # exits with 1 where noble.js is not what lock.json says
@@ -20,10 +20,12 @@ from pathlib import Path
 VENDOR = Path(__file__).parents[1] / "clients" / "js" / "vendor"
 LOCK, BUILT = VENDOR / "lock.json", VENDOR / "noble.js"
 ENTRY = """
-export { ed25519, ristretto255, ristretto255_hasher, ristretto255_oprf } from "@noble/curves/ed25519.js";
+export {
+  ed25519, ristretto255, ristretto255_hasher, ristretto255_oprf,
+} from "@noble/curves/ed25519.js";
 export { sha512 } from "@noble/hashes/sha2.js";
 """
-OPTIONS = "--bundle --format=esm --minify --target=es2022 --legal-comments=eof".split()
+OPTIONS = ["--bundle", "--format=esm", "--minify", "--target=es2022", "--legal-comments=eof"]
 
 
 def sha256(path: Path) -> str:
