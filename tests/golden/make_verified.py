@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from jrr.dealing.verified import proofs
-from jrr.dealing.verified.cards import Asked, Law, added, cards_of, deal, report_binding
+from jrr.dealing.verified.cards import Law, SerialNonce, added, cards_of, deal, report_binding
 from jrr.dealing.verified.group import OTHER_BASE, base, commit, digest, number_bytes
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
 from jrr.dealing.verified.proofs import Possible, Statement, prove
@@ -45,7 +45,7 @@ def card_vectors() -> dict[str, Any]:
     dealers, drawn, contexts = [], [], []
     for number in range(2):
         secrets, promise = secrets_of(number)
-        asked = Asked(bytes([10 + number]) * 16, bytes([20 + number]) * 32)
+        asked = SerialNonce(bytes([10 + number]) * 16, bytes([20 + number]) * 32)
         context = promise.context(SURVEY)
         given = deal(secrets, context, asked, LAWS)
         cards = cards_of(secrets, context, asked, LAWS)

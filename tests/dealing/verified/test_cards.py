@@ -7,9 +7,9 @@ import pytest
 
 from jrr.dealing.verified import cards as dealt_cards
 from jrr.dealing.verified.cards import (
-    Asked,
-    DealtCards,
     Law,
+    SerialNonce,
+    SignedCards,
     added,
     cards_of,
     check_dealt,
@@ -23,7 +23,7 @@ from jrr.dealing.verified.oprf import Evaluation, evaluate
 from jrr.errors import DamagedError, IntegrityError
 
 SURVEY = "5a" * 32
-ASKED = Asked(b"s" * 16, b"n" * 32)
+ASKED = SerialNonce(b"s" * 16, b"n" * 32)
 LAWS = {"yes": Law(1, 0.3), "one": Law(3, 0.3)}
 DEALER, OTHER = Secrets(b"d" * 32), Secrets(b"o" * 32)
 PROMISE = DEALER.promise(b"r" * 32)
@@ -41,13 +41,13 @@ def test_dealer_and_device_draw_the_same_cards() -> None:
     assert again.signatures == dealt.signatures  # asking again gives the same card
 
 
-def lying_dealers() -> dict[str, DealtCards]:
+def lying_dealers() -> dict[str, SignedCards]:
     """What dealers say that do not keep to the rules."""
     honest = deal(DEALER, CONTEXT, ASKED, LAWS)
     element, proof = honest.evaluation.element, honest.evaluation.proof
     another = deal(OTHER, CONTEXT, ASKED, LAWS)
-    replayed = deal(DEALER, CONTEXT, Asked(b"t" * 16, b"n" * 32), LAWS)
-    ground = deal(DEALER, CONTEXT, Asked(b"s" * 16, b"m" * 32), LAWS)
+    replayed = deal(DEALER, CONTEXT, SerialNonce(b"t" * 16, b"n" * 32), LAWS)
+    ground = deal(DEALER, CONTEXT, SerialNonce(b"s" * 16, b"m" * 32), LAWS)
     drawn = cards_of(DEALER, CONTEXT, ASKED, LAWS)
     shifted = dict(honest.signatures)
     moved = [
@@ -80,20 +80,20 @@ def test_a_dealer_cannot_choose_even_numbers() -> None:
     """It would need a key for which masks are even; the only one it may use is the promised."""
     parities: Counter[int] = Counter()
     for number in range(200):
-        asked = Asked(number.to_bytes(16, "little"), ASKED.nonce)
+        asked = SerialNonce(number.to_bytes(16, "little"), ASKED.nonce)
         (mask,) = cards_of(DEALER, CONTEXT, asked, {"yes": Law(1, 0.3)})["yes"].masks
         parities[mask % 2] += 1
     assert min(parities.values()) > 50  # less than 1e-11
     odd = next(
         asked
         for number in range(200)
-        for asked in [Asked(number.to_bytes(16, "little"), ASKED.nonce)]
+        for asked in [SerialNonce(number.to_bytes(16, "little"), ASKED.nonce)]
         if cards_of(DEALER, CONTEXT, asked, LAWS)["yes"].masks[0] % 2
     )
     for key in range(2, 30):  # a grinding dealer tries keys until the mask is even
         _, shown = evaluate(key, dealt_cards._given(CONTEXT, odd))
         with pytest.raises(IntegrityError, match="promise"):
-            check_dealt(PROMISE, CONTEXT, odd, LAWS, DealtCards(shown, {}))
+            check_dealt(PROMISE, CONTEXT, odd, LAWS, SignedCards(shown, {}))
 
 
 def test_nothing_of_another_survey_serves() -> None:

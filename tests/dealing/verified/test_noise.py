@@ -11,10 +11,10 @@ from jrr.dealing.verified.cards import Law
 from jrr.dealing.verified.group import ORDER, commit
 from jrr.dealing.verified.keys import Promise, Secrets
 from jrr.dealing.verified.noise import (
-    Noise,
+    NoiseRequest,
     NoiseSeeds,
     Opening,
-    Request,
+    SlotNoise,
     Sums,
     check_opening,
     check_sum,
@@ -27,7 +27,7 @@ SUMS = Sums(announcements=2, questions=3, cells=4)
 LAW = Law(2, 0.8)
 SURVEY = b"\x5a" * 32
 SECRETS = Secrets(b"d" * 32)
-REQUEST = Request(SURVEY, b"t" * 32, b"h" * 64, SUMS.number(1, 2, 3))
+REQUEST = NoiseRequest(SURVEY, b"t" * 32, b"h" * 64, SUMS.number(1, 2, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_another_opening_is_refused() -> None:
 def test_a_lie_in_one_slot_passes_in_one_of_so_many() -> None:
     """The dealer puts +50 into one slot, and hopes that it is drawn: exactly one slot lets it."""
     seeds, promise = promised()
-    lied = Noise((50, 0), (123, 456))
+    lied = SlotNoise((50, 0), (123, 456))
     slots = [seeds.noise(REQUEST, slot, LAW).commitments for slot in range(SLOTS)]
     slots[5] = lied.commitments
     committed = slots_hash(slots)

@@ -18,7 +18,7 @@ NONCE = 32
 
 
 @dataclass(frozen=True)
-class Asked:
+class SerialNonce:
     """What a device asks one dealer with, once: a second try repeats it."""
 
     serial: bytes  # by which the collector names the card at the end
@@ -47,14 +47,16 @@ class VerifiedCard:
 
 
 @dataclass(frozen=True)
-class DealtCards:
+class SignedCards:
     """What a dealer gives to one device: the masks are not in it, since the device draws them."""
 
     evaluation: oprf.Evaluation
     signatures: Mapping[str, bytes]  # by question
 
 
-def deal(secrets: Secrets, context: bytes, asked: Asked, laws: Mapping[str, Law]) -> DealtCards:
+def deal(
+    secrets: Secrets, context: bytes, asked: SerialNonce, laws: Mapping[str, Law]
+) -> SignedCards:
     """The dealer's part: commit to the cards of all questions, and sign.
 
     Args:
@@ -68,18 +70,22 @@ def deal(secrets: Secrets, context: bytes, asked: Asked, laws: Mapping[str, Law]
     for question, card in _drawn(key, laws).items():
         signed = signed_card(context, question, asked.serial, card.commitments)
         signatures[question] = secrets.sign(signed)
-    return DealtCards(evaluation, signatures)
+    return SignedCards(evaluation, signatures)
 
 
 def cards_of(
-    secrets: Secrets, context: bytes, asked: Asked, laws: Mapping[str, Law]
+    secrets: Secrets, context: bytes, asked: SerialNonce, laws: Mapping[str, Law]
 ) -> dict[str, VerifiedCard]:
     """The cards that a dealer has given to whoever asked so, drawn again for the closing sums."""
     return _drawn(oprf.evaluate_again(secrets.cards, _given(context, asked)), laws)
 
 
 def check_dealt(
-    promise: Promise, context: bytes, asked: Asked, laws: Mapping[str, Law], dealt: DealtCards
+    promise: Promise,
+    context: bytes,
+    asked: SerialNonce,
+    laws: Mapping[str, Law],
+    dealt: SignedCards,
 ) -> dict[str, VerifiedCard]:
     """The device's part: draw the same cards, and refuse what the dealer has not promised.
 
@@ -135,7 +141,7 @@ def added(cards: Sequence[VerifiedCard]) -> VerifiedCard:
     )
 
 
-def _given(context: bytes, asked: Asked) -> bytes:
+def _given(context: bytes, asked: SerialNonce) -> bytes:
     return digest("asked", context, asked.serial, asked.nonce)
 
 

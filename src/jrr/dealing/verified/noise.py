@@ -40,7 +40,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Request:
+class NoiseRequest:
     """What fixes the noise of one sum, beside the seeds.
 
     Args:
@@ -55,17 +55,17 @@ class Request:
     named: bytes
     number: int
 
-    def noise(self, slot: int, seed: bytes, law: Law) -> "Noise":
+    def noise(self, slot: int, seed: bytes, law: Law) -> "SlotNoise":
         """What is drawn in one slot."""
         stream = Stream(
             "noise", seed, self.survey, self.nonce, self.named, _eight(self.number), _eight(slot)
         )
         pairs = [(stream.laplace(law.rate), stream.number()) for _ in range(law.numbers)]
-        return Noise(tuple(value for value, _ in pairs), tuple(blind for _, blind in pairs))
+        return SlotNoise(tuple(value for value, _ in pairs), tuple(blind for _, blind in pairs))
 
 
 @dataclass(frozen=True)
-class Noise:
+class SlotNoise:
     """Of one slot: a number to add to each sum, and what blinds the commitment to it."""
 
     values: tuple[int, ...]
@@ -112,16 +112,16 @@ class NoiseSeeds:
         """What the dealer promises."""
         return self._tree.root
 
-    def commit(self, request: Request, law: Law) -> bytes:
+    def commit(self, request: NoiseRequest, law: Law) -> bytes:
         """A hash of the commitments of all slots."""
         slots = [self.noise(request, slot, law).commitments for slot in range(SLOTS)]
         return slots_hash(slots)
 
-    def noise(self, request: Request, slot: int, law: Law) -> Noise:
+    def noise(self, request: NoiseRequest, slot: int, law: Law) -> SlotNoise:
         """Of one slot."""
         return request.noise(slot, self._seed(request.number, slot), law)
 
-    def open(self, request: Request, slot: int, law: Law) -> Opening:
+    def open(self, request: NoiseRequest, slot: int, law: Law) -> Opening:
         """What shows that all slots but this one were drawn as they must be."""
         return Opening(
             seeds=tuple(self._seed(request.number, one) for one in range(SLOTS) if one != slot),
@@ -143,7 +143,7 @@ class NoiseSeeds:
 def check_opening(
     promise: Promise,
     sums: Sums,
-    request: Request,
+    request: NoiseRequest,
     slot: int,
     law: Law,
     committed: bytes,
