@@ -1,15 +1,18 @@
 """The JavaScript client: its own tests, and the golden vectors that hold it to Python."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jrr
-from tests.golden import make_contributors, make_survey
+from jrr.telemetry.asked import asked_from_dict
+from tests.golden import make_contributors, make_survey, make_telemetry
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 OLDEST = 20
@@ -34,7 +37,7 @@ def node(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_golden_vectors_are_up_to_date() -> None:
-    for made in (make_contributors, make_survey):
+    for made in (make_contributors, make_survey, make_telemetry):
         assert made.PATH.read_text("utf-8") == made.text()
 
 
@@ -66,3 +69,59 @@ def test_every_name_has_a_type() -> None:
     types = (CLIENT / "src" / "index.d.ts").read_text("utf-8")
     typed = set(re.findall(r"^export (?:class|function|const) (\w+)", types, flags=re.MULTILINE))
     assert names == typed
+
+
+def test_lines_of_telemetry_are_what_python_reads() -> None:
+    for case in json.loads(make_telemetry.PATH.read_text("utf-8")):
+        asked = asked_from_dict(case["asked"])
+        for vector in case["vectors"]:
+            report = asked.report_from_json(vector["report"])
+            assert asked.report_to_json(report) == vector["report"]
+        lines = [vector["report"] for vector in case["vectors"]]
+        assert len(list(asked.reports_to_json(asked.reports_from_json(lines)))) == len(lines)
+
+
+TRIED = """
+import { Contributor, headerLine } from "jrr-client";
+if (typeof Contributor !== "function") process.exit(1);
+const [documentOfPages, documentOfSeconds, documentOfDaily] = JSON.parse(process.argv[2]);
+const storage = {};
+const send = (line) => console.log(line);
+"""
+
+
+def test_the_package_works_from_its_tarball(tmp_path: Path) -> None:
+    """What npm would publish, unpacked as npm unpacks it, and nothing beside it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: the package is not packed")
+    quiet = ["--silent", "--no-audit", "--no-fund", "--offline", "--ignore-scripts"]
+    home = {**os.environ, "npm_config_cache": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    packed = subprocess.run(
+        [npm, "pack", "--json", *quiet, "--pack-destination", str(tmp_path), str(CLIENT)],
+        capture_output=True, text=True, check=True, env=home, cwd=tmp_path,
+    )  # fmt: skip
+    (about,) = json.loads(packed.stdout)
+    files = {file["path"] for file in about["files"]}
+    sources = {f"src/{path.name}" for path in (CLIENT / "src").iterdir()}
+    assert {"package.json", "README.md", "LICENSE", *sources} <= files
+    assert not [name for name in files if name.split("/")[0] in ("test", "node_modules")]
+    (tmp_path / "package.json").write_text('{"type": "module", "private": true}')
+    tarball = str(tmp_path / about["filename"])
+    subprocess.run([npm, "install", *quiet, tarball], check=True, env=home, cwd=tmp_path)
+    readme = (CLIENT / "README.md").read_text("utf-8")
+    (tmp_path / "device.js").write_text(TRIED + re.findall(r"```js\n(.*?)```", readme, re.S)[0])
+    asked: list[Any] = [
+        jrr.RR(k=4, p=0.71),
+        jrr.HeavyHitters(jrr.Words("abcdefghijklmnopqrstuvwxyz", 8), 4.0, keep=3),
+        jrr.RangeTree.for_epsilon(0, 60, bins=64, epsilon=1.0),
+        jrr.Longitudinal(jrr.OUE(k=4, epsilon=1.0), jrr.RR(k=4, epsilon=2.0)),
+    ]
+    documents = json.dumps([one.to_dict() for one in asked[1:]])
+    told = subprocess.run(
+        [node_program(), "device.js", documents],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    for one, line in zip(asked, told.stdout.splitlines(), strict=True):
+        report = one.report_from_json(json.loads(line))
+        assert one.report_to_json(report) == json.loads(line)

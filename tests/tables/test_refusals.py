@@ -520,7 +520,7 @@ def header(name: str) -> dict[str, Any]:
         ({"decks": "abc"}, "decks must be a list of texts"),
         ({"shuffled": "no"}, "shuffled must be true or false"),
         ({"colluders": -1}, "colluders must be a whole number >= 0"),
-        ({"extra": 1}, "fields must be exactly"),
+        ({"extra": 1}, "perhaps some of"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
@@ -560,7 +560,7 @@ def test_headers_that_are_no_json_object(content: bytes, work: Path, refused: Re
 
 def test_a_header_that_is_missing_or_a_field_of_it(work: Path, refused: Refused) -> None:
     document = header("reports.csv.json")
-    for name in document:
+    for name in ("jrr", "holds", "mechanism"):
         Path("reports.csv.json").write_text(
             json.dumps({key: value for key, value in document.items() if key != name})
         )

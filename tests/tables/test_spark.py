@@ -19,7 +19,8 @@ from jrr.errors import ArgumentError, MissingExtraError
 from jrr.tables.engines import spark_perturbing
 from jrr.tables.engines.spark_perturbing import perturb_on_spark
 from tests.statistics_rules import OFF, SURE
-from tests.tables.test_engines import folder_of, reports_file
+from tests.tables.test_engines import agree, folder_of, reports_file
+from tests.tables.test_telemetry_tables import SEARCH, STRINGS, tree_of, write
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: make spark")
 pytestmark = [
@@ -55,6 +56,24 @@ def test_counts_alike(session: Any, suffix: str, name: str, tmp_path: Path) -> N
     for by in (None, "region"):
         plain = tables.estimate(path, by=by).to_dict()
         assert tables.estimate(path, by=by, engine="spark").to_dict() == plain
+
+
+def test_telemetry_is_counted_alike(session: Any, tmp_path: Path) -> None:
+    strings = SEARCH.respond(STRINGS * 500, jrr.SeededRandom(1))
+    path = write(tmp_path / "strings.parquet", SEARCH, strings)
+    found = tables.find(path, top=5, engine="spark").to_dict()
+    assert found == SEARCH.find(strings, 5).to_dict()
+    for kind in ("OLH", "MRR"):
+        tree, numbers = tree_of(kind)
+        path = write(tmp_path / f"{kind}.parquet", tree, numbers)
+        told = tables.distribution(path, engine="spark").to_dict()
+        assert told == tree.estimate(numbers).to_dict()
+    daily = jrr.Longitudinal(jrr.RR(epsilon=2.0), jrr.RR(epsilon=3.0))
+    jrr.write_reports(
+        tmp_path / "day.jsonl", daily, daily.respond([0, 1] * 50, daily.remember(100))
+    )
+    tables.convert(tmp_path / "day.jsonl", tmp_path / "day.parquet")
+    agree(tmp_path / "day.parquet", engine="spark")
 
 
 def test_folders_and_refusals(

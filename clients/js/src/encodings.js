@@ -120,16 +120,26 @@ function isDomainOrOne(value) {
 
 const [PRIME2, PRIME3, PRIME4, PRIME5] = [0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1];
 
-/** XXH32 of the seed's upper half and the value, scaled to 0..g-1. */
-export function hashBucket(seed, value, g) {
-  let h = Number(seed & 0xffffffffn) + PRIME5 + 8;
-  for (const lane of [Number(seed >> 32n), value]) {
-    h = (h + Math.imul(lane, PRIME3)) | 0;
-    h = Math.imul((h << 17) | (h >>> 15), PRIME4);
-  }
+function addLane(state, lane) {
+  const h = (state + Math.imul(lane, PRIME3)) | 0;
+  return Math.imul((h << 17) | (h >>> 15), PRIME4);
+}
+
+/** The state of XXH32 of 8 bytes after the seed and its upper half. */
+export const startHash = (seed) =>
+  addLane(Number(seed & 0xffffffffn) + PRIME5 + 8, Number(seed >> 32n));
+
+/** The hash of that state and one more whole number of 32 bits. */
+export function finishHash(state, value) {
+  let h = addLane(state, value);
   h = Math.imul(h ^ (h >>> 15), PRIME2);
   h = Math.imul(h ^ (h >>> 13), PRIME3);
-  return Number((BigInt((h ^ (h >>> 16)) >>> 0) * BigInt(g)) >> 32n);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+/** XXH32 of the seed's upper half and the value, scaled to 0..g-1. */
+export function hashBucket(seed, value, g) {
+  return Number((BigInt(finishHash(startHash(seed), value)) * BigInt(g)) >> 32n);
 }
 
 /** What perturbs the hashed value. */

@@ -319,3 +319,48 @@ export function roundedNumber(
 export function supports(mechanism: Mechanism, report: Report): number[];
 /** How many random words a report takes, but for rare ties. */
 export function wordsNeeded(mechanism: Mechanism): number;
+
+// Telemetry: documents as `to_dict()` of the Python package writes them, reports as lines of JSON.
+
+/** The next random word of 64 bits. */
+export type NextWord = () => bigint;
+/** A report; where cards are dealt, also whether there was one. */
+export type Line = Report | { carded: boolean; report: Report };
+
+/** Rounds of reports by the same device, which may remember a permanent response to each value. */
+export class Longitudinal {
+  constructor(document: unknown);
+  readonly document: Record<string, unknown>;
+  readonly fresh: Mechanism;
+  readonly permanent: Mechanism | null;
+  readonly k: number;
+  /** Drawn once, to be kept on the device: a response to each value. */
+  remember(next?: NextWord): number[];
+  respond(value: number, memory: readonly number[], card?: Card | null, next?: NextWord): Line;
+}
+
+/** A search for frequent strings that nobody listed. */
+export class HeavyHitters {
+  constructor(document: unknown);
+  readonly document: Record<string, unknown>;
+  readonly levels: readonly number[];
+  /** [level, [seed, bucket]] */
+  respond(string: string, next?: NextWord): [number, [string, number]];
+}
+
+/** A number by ranges of several widths. */
+export class RangeTree {
+  constructor(document: unknown);
+  readonly document: Record<string, unknown>;
+  readonly low: number;
+  readonly high: number;
+  readonly bins: number;
+  readonly mechanisms: readonly Mechanism[];
+  /** [level, report]; `dealt`: the card of a level whose group is dealt cards. */
+  respond(number: number, dealt?: { level: number; card: Card | null } | null, next?: NextWord): [number, Line];
+}
+
+/** What a header or a document asks for; it is checked. */
+export function readAsked(document: unknown): Longitudinal | HeavyHitters | RangeTree | Mechanism;
+/** The first line of a file of reports. */
+export function headerLine(asked: Longitudinal | HeavyHitters | RangeTree | Mechanism): string;

@@ -29,4 +29,5 @@ export { roundedNumber } from "./numbers.js";
 export { Outbox } from "./outbox.js";
 export { checkOpenAnswers, isAsked } from "./open-answers.js";
 export { askedAnswers, askedQuestions, readSurvey, surveyCost } from "./survey.js";
+export { HeavyHitters, Longitudinal, RangeTree, headerLine, readAsked } from "./telemetry.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

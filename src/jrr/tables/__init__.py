@@ -24,7 +24,7 @@ What goes wrong is of two kinds (jrr.errors):
 from jrr.errors import MissingExtraError
 
 try:
-    import pyarrow as _  # noqa: F401 - the one place that says which extra is missing
+    import pyarrow as _
 except ModuleNotFoundError as error:
     if error.name != "pyarrow":
         raise
@@ -36,7 +36,9 @@ from jrr.tables.dealing import deal
 from jrr.tables.estimating import estimate, tally
 from jrr.tables.frames import headers_of
 from jrr.tables.header import Header
+from jrr.tables.json_lines import JsonLines as _  # noqa: F401 - a format more
 from jrr.tables.labels import Labels
+from jrr.tables.levels import distribution, find, write_level_reports
 from jrr.tables.perturbing import perturb
 from jrr.tables.reports import read_header
 from jrr.tables.result import Result
@@ -52,11 +54,14 @@ __all__ = [
     "Result",
     "convert",
     "deal",
+    "distribution",
     "estimate",
     "estimate_survey",
+    "find",
     "headers_of",
     "perturb",
     "read_header",
     "shuffle",
     "tally",
+    "write_level_reports",
 ]

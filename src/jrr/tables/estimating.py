@@ -124,7 +124,7 @@ def estimate_opened(
     everybody, tallies = _count(
         files, by=by, weight=weight, key=key, engine=engine, progress=progress
     )
-    mechanism = files.header.mechanism
+    mechanism = files.header.asked
     result = Result(
         header=files.header,
         files=len(files.tables),

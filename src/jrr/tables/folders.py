@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from jrr._base import checks
 from jrr.errors import DamagedError
-from jrr.tables.formats import BATCH, META, Batches, Table, readable, sound
+from jrr.tables.formats import BATCH, META, OTHER_OPENERS, Batches, Table, readable, sound
 
 HEADER = "_jrr.json"  # beside the parts; names that begin so are no data to such platforms
 
@@ -72,5 +72,8 @@ def _own_header(schema: Any) -> str | None:
 
 
 def open_table(path: str | Path) -> Table:
-    """A file, or a folder of Parquet files, opened for reading."""
+    """A file, or a folder of Parquet files, opened for reading; of JSON lines one of reports."""
+    kind = Path(path).suffix.lower()
+    if kind in OTHER_OPENERS:
+        return OTHER_OPENERS[kind](path)
     return ParquetFolder(path) if Path(path).is_dir() else Table(path)

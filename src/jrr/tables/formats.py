@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,8 +28,14 @@ _SUFFIXES = {
     ".pq": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 Batches = Iterator[Any]  # of pyarrow.RecordBatch
+# Of formats that need to know the mechanism, whose modules stand above this one
+# (jrr.tables.json_lines): ending -> what opens a table; format -> what opens a file to write.
+OTHER_OPENERS: "dict[str, Callable[[str | Path], Table]]" = {}
+OTHER_WRITERS: dict[str, Callable[[Path, Any, Any], Any]] = {}
 
 
 class FileHeader(Protocol):
@@ -47,7 +53,7 @@ class FileHeader(Protocol):
 
 
 def format_of(path: Path, argument: str = "path") -> str:
-    """csv, parquet or arrow, by the name."""
+    """csv, parquet, arrow or jsonl, by the name."""
     for suffix, name in _SUFFIXES.items():
         if path.name.lower().endswith(suffix):
             return name
@@ -75,6 +81,8 @@ class Table:
     ) -> None:
         self.path = Path(path)
         self.format = format_of(self.path)
+        if self.format == "jsonl":
+            raise checks.refusal("path", str(path), "a table: JSON lines hold reports only")
         if not self.path.is_file():
             raise checks.refusal("path", str(path), "a file that exists")
         if self.format == "csv":
@@ -335,6 +343,8 @@ def _writer(partial: Path, form: str, schema: Any, header: FileHeader) -> Iterat
             yield stack.enter_context(pq.ParquetWriter(partial, schema, compression="zstd"))
         elif form == "arrow":
             yield stack.enter_context(pa.ipc.new_file(str(partial), schema))
+        elif form in OTHER_WRITERS:
+            yield stack.enter_context(OTHER_WRITERS[form](partial, schema, header))
         else:
             stream = stack.enter_context(pa.output_stream(str(partial), compression="detect"))
             yield stack.enter_context(

@@ -4,18 +4,43 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSums
-from jrr.mechanisms import Mechanism, from_dict
+from jrr.mechanisms import Mechanism
 from jrr.mechanisms.base import checked_mechanism
 from jrr.mechanisms.numbers import NumberRange, Numbers
+from jrr.telemetry.asked import asked_from_dict
+
+if TYPE_CHECKING:
+    from jrr.mechanisms import RR
+    from jrr.telemetry.longitudinal import Longitudinal
 
 VERSION = 1
 KINDS = ("cards", "reports", "sealed reports")
 VIEWS = ("report", "truths", "cards", "dealer")  # views of which a file states ε
+
+
+_SEARCHED = {  # what has files of its own -> how they are read (jrr.tables.levels)
+    "HeavyHitters": "`jrr file heavy-hitters find` or jrr.tables.find",
+    "RangeTree": "`jrr file quantiles estimate` or jrr.tables.distribution",
+}
+# What a pipeline of somebody else may leave out of a header, and what it means then.
+_LEFT_OUT: dict[str, Any] = {
+    "decks": [],
+    "colluders": 0,
+    "question": "",
+    "labels": [],
+    "other": None,
+    "declined": None,
+    "shuffled": False,
+    "rows": None,
+}
+_NEEDED = {"jrr", "holds", "mechanism"}
+_FIELDS = _NEEDED | set(_LEFT_OUT) | {"number", "sums", "shared"}
 
 
 class SharedBudget(NamedTuple):
@@ -48,6 +73,7 @@ class Header:
         shuffled: whether the rows are in random order.
         number: where the answer is a number whose mean is asked for, its range.
         sums: where reports hold masks, what dealers told of them.
+        permanent: where reports are of what devices remember, what made that (`of_rounds`).
         shared: where a person answered other questions too, what all of them lose together.
         rows: how many there are, where the format has no place of its own for that.
 
@@ -74,11 +100,15 @@ class Header:
     number: NumberRange | None = None
     sums: CardSums | None = None
     shared: SharedBudget | None = None
+    permanent: "RR | None" = None
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         checks.one_of("holds", self.holds, KINDS)
-        _check_mechanism(self.mechanism)
+        if self.permanent is None:
+            _check_mechanism(self.mechanism)
+        elif self.holds != "reports":
+            raise checks.refusal("permanent", self.permanent, f"None for {self.holds}")
         if self.labels and len(self.labels) != self.mechanism.k:
             raise checks.refusal("labels", self.labels, f"{self.mechanism.k} labels, one per value")
         for name in (self.other, self.declined):
@@ -88,6 +118,24 @@ class Header:
             raise checks.refusal("number", self.number, "None where answers have labels")
         if self.sums is not None and not (self.mechanism.masked and self.holds == "reports"):
             raise checks.refusal("sums", self.sums, "None but for reports that hold masks")
+
+    @classmethod
+    def of_rounds(cls, asked: "Longitudinal", **more: Any) -> "Header":
+        """The header of reports of a round.
+
+        Args:
+            asked: what devices were asked.
+            more: other attributes.
+        """
+        return cls("reports", asked.fresh, permanent=asked.permanent, **more)
+
+    @cached_property
+    def asked(self) -> Any:
+        """What estimates the reports: the mechanism, or the Longitudinal that it belongs to."""
+        if self.permanent is None:
+            return self.mechanism
+        parts = {"fresh": self.mechanism.to_dict(), "permanent": self.permanent.to_dict()}
+        return asked_from_dict({"mechanism": "Longitudinal"} | parts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,7 +181,7 @@ class Header:
         return more | {
             "jrr": VERSION,
             "holds": self.holds,
-            "mechanism": self.mechanism.to_dict(),
+            "mechanism": self.asked.to_dict(),
             "decks": list(self.decks),
             "colluders": self.colluders,
             "question": self.question,
@@ -181,13 +229,17 @@ class Header:
                 f"it was written by a newer jrr (schema version {version}, this one reads "
                 f"{VERSION}): update jrr"
             )
-        names = set(cls.__dataclass_fields__) | {"jrr"}
-        perhaps = {"number", "sums", "shared"}
-        if set(document) | perhaps != names:
-            allowed = f"exactly {sorted(names - perhaps)}, perhaps some of {sorted(perhaps)}"
+        unknown = set(document) - _FIELDS
+        if unknown or not set(document) >= _NEEDED:
+            allowed = f"{sorted(_NEEDED)}, perhaps some of {sorted(_FIELDS - _NEEDED)}"
             raise checks.refusal("fields", sorted(document), allowed)
+        document = {**_LEFT_OUT, **document}
         rows, sums = document["rows"], document.get("sums")
-        mechanism = from_dict(document["mechanism"])
+        asked: Any = asked_from_dict(document["mechanism"])
+        permanent = getattr(asked, "permanent", None)  # of a Longitudinal
+        mechanism = getattr(asked, "fresh", asked)
+        if permanent is None:
+            _check_mechanism(mechanism)
         width = 1 if mechanism.k == 2 else mechanism.k
         return cls(
             checks.one_of("holds", document["holds"], KINDS),
@@ -204,6 +256,7 @@ class Header:
             number=_range(document.get("number")),
             sums=None if sums is None else CardSums.from_document(sums, width),
             shared=_shared(document.get("shared")),
+            permanent=permanent,
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 
@@ -238,11 +291,14 @@ class Header:
 
 def _check_mechanism(value: object) -> None:
     """Refuse what a file cannot describe, when it is written and not when it is read."""
-    if getattr(value, "behind_memory", False):  # a Longitudinal, or its `fresh`
+    name = type(value).__name__
+    if name in _SEARCHED:
+        allowed = f"one whose reports are counted at once; {name}: {_SEARCHED[name]}"
+        raise checks.refusal("mechanism", value, allowed)
+    if getattr(value, "behind_memory", False):  # the `fresh` of one
         allowed = (
-            "one whose values are answers: a file says nothing of what devices remember, and "
-            "shares without that would be wrong; count each round with `fresh.tally` and give the "
-            "tally to `Longitudinal.estimate`"
+            "one whose values are answers: shares without what devices remember would be wrong; of "
+            "a Longitudinal see Header.of_rounds and jrr.write_reports"
         )
         raise checks.refusal("mechanism", value, allowed)
     checked_mechanism(value)

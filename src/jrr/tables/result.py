@@ -191,7 +191,7 @@ class Result:
         header = self.header
         return {
             "question": header.question,
-            "mechanism": header.mechanism.to_dict(),
+            "mechanism": header.asked.to_dict(),
             "shuffled": header.shuffled,
             "guarantees": header.guarantees,
             "colluders": header.colluders,

@@ -5,7 +5,7 @@ own and perturbs the hash (OLH). The collector then goes through the levels (jrr
 prefix_search). Whatever it asks the reports, each device reported once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Stratum
+from jrr.mechanisms import registry
 from jrr.mechanisms.base import Reports, Rng
 from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
@@ -25,7 +26,7 @@ from jrr.telemetry.report_lines import level_and_report, list_of
 from jrr.telemetry.words import Words, fingerprint, fingerprints
 
 LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])
-_FIELDS = {"words", "epsilon", "keep", "levels"}
+_FIELDS = {"words", "epsilon", "keep", "levels", "hashed"}
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,23 @@ class HeavyHitters:
             "epsilon": self.epsilon,
             "keep": self.keep,
             "levels": list(self.levels),
+            "hashed": self.mechanism.to_dict(),  # what devices need to know of epsilon
         }
 
     @classmethod
     def from_dict(cls, document: object) -> "HeavyHitters":
         """What `to_dict` wrote."""
         fields = named_fields(cls, document, _FIELDS)
-        levels = tuple(list_of("levels", fields["levels"]))
-        return cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
+        levels, hashed = tuple(list_of("levels", fields["levels"])), fields.pop("hashed")
+        made = cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
+        stated, own = registry.from_dict(hashed), made.mechanism
+        # Another machine's e^ε may differ in its last digit; devices go by what is written.
+        alike = isinstance(stated, OLH) and abs(stated.p - own.p) < 1e-12
+        if not alike or stated.to_dict() | {"p": own.p} != own.to_dict():
+            allowed = f"what epsilon={made.epsilon:g} gives: {own.to_dict()}"
+            raise checks.refusal("hashed", hashed, allowed)
+        made.__dict__["mechanism"] = stated
+        return made
 
     # -- devices ----------------------------------------------------------------------------
 
@@ -135,7 +145,7 @@ class HeavyHitters:
         Args:
             reports: as `respond` makes them, or a list of what `respond_one` returns.
         """
-        for level, seed, value in self._check_reports(reports).tolist():
+        for level, seed, value in self.checked(reports).tolist():
             yield [level, [str(seed), value]]
 
     def reports_from_json(self, documents: list[Any]) -> Reports:
@@ -151,7 +161,7 @@ class HeavyHitters:
             columns = (levels, numbers, values)
             for name, column in zip(LEVEL_REPORT.names or (), columns, strict=True):
                 out[name] = column
-            return self._check_reports(out) if rows else out
+            return self.checked(out) if rows else out
         except (TypeError, ValueError, OverflowError):
             for document in documents:  # say which one
                 self.report_from_json(document)
@@ -174,29 +184,53 @@ class HeavyHitters:
         Raises:
             ArgumentError: for other reports, or a level that nobody reported at.
         """
+        checked = self.checked(reports)
+
+        def count(level: int, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], int]:
+            reported = checked[checked["level"] == level]
+            hashed = np.empty(len(reported), SEEDED_REPORT)
+            for name in SEEDED_REPORT.names or ():
+                hashed[name] = reported[name]
+            return support_of(hashed, values, self.mechanism.g), len(reported)
+
+        return self.search(count, len(checked), top)
+
+    def search(
+        self,
+        count: Callable[[int, NDArray[np.uint32]], tuple[NDArray[np.int64], int]],
+        people: int,
+        top: int = 20,
+    ) -> FrequentStrings:
+        """The same where reports lie elsewhere, as in a database.
+
+        Args:
+            count: of a level and some hashed values: how many of that level's reports support each
+                value, and how many reports that level has.
+            people: reports of all levels.
+            top: how many strings, at most `keep`.
+
+        Returns:
+            What `find` does.
+
+        Raises:
+            ArgumentError: for a level that nobody reported at.
+        """
         top = checks.integer("top", top, 1, self.keep)
-        checked = self._check_reports(reports)
         search = PrefixSearch.start(self.words, self.keep, self.levels)
+        moments = self.mechanism.moments
         while search.found is None:
-            here = checked[checked["level"] == search.level]
-            if not len(here):
+            counts, n = count(search.level, fingerprints(search.prefixes))
+            if not n:
                 allowed = f"of every level 0..{len(self.levels) - 1}: there are none"
                 raise checks.refusal("reports", search.level, allowed)
-            estimate = self._estimate(here, fingerprints(search.prefixes), len(checked))
-            search = search.extended(estimate)
+            held = moments.estimate(counts.astype(np.float64), n)
+            group = Estimate([Stratum(moments=moments, n=n, counts=held, decks=1)])
+            # Of all people, one group of whom was asked this.
+            search = search.extended(group.for_population("sample", people))
         return search.found.top(top)
 
-    def _estimate(self, reports: Reports, values: NDArray[np.uint32], people: int) -> Estimate:
-        """Shares of some values among all people, of whom one group reported."""
-        hashed = np.empty(len(reports), SEEDED_REPORT)
-        for name in SEEDED_REPORT.names or ():
-            hashed[name] = reports[name]
-        counts = support_of(hashed, values, self.mechanism.g).astype(np.float64)
-        moments, n = self.mechanism.moments, len(reports)
-        stratum = Stratum(moments=moments, n=n, counts=moments.estimate(counts, n), decks=1)
-        return Estimate([stratum]).for_population("sample", people)
-
-    def _check_reports(self, reports: ArrayLike) -> Reports:
+    def checked(self, reports: ArrayLike) -> Reports:
+        """Reports as an array of level, seed and value; anything else is refused."""
         if isinstance(reports, list | tuple):
             reports = np.array([tuple(report) for report in reports], LEVEL_REPORT)
         array = np.asarray(reports)

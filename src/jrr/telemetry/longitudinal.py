@@ -98,6 +98,15 @@ class Longitudinal:
         return self.permanent is not None
 
     @property
+    def deals(self) -> bool:
+        """Whether cards are dealt in every round."""
+        return self.fresh.deals
+
+    def fewest_decks(self, cards: int) -> int:
+        """How many decks so many cards come from at least, as `fresh` says it."""
+        return self.fresh.fewest_decks(cards)
+
+    @property
     def k(self) -> int:
         """Possible values."""
         return self.fresh.k

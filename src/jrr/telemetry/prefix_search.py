@@ -5,6 +5,7 @@ strings; the next one is asked about those longer prefixes only that begin with 
 so on to whole strings. Everybody reports once, so that the loss is that of one report.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -62,6 +63,14 @@ class FrequentStrings:
     asked: int
     _estimate: Estimate
     _places: Ints  # of the strings in the estimate
+
+    @property
+    def people(self) -> int:
+        """All who reported, as far as that was said; otherwise those of the last group."""
+        sampling = self._estimate.sampling
+        if sampling is None or math.isinf(sampling.size):
+            return self._estimate.n
+        return round(sampling.size)
 
     @property
     def frequencies(self) -> Floats:

@@ -19,9 +19,7 @@ from numpy.typing import ArrayLike
 from jrr._base import checks
 from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.base import Mechanism
 from jrr.telemetry.asked import Asked, asked_from_dict
-from jrr.telemetry.longitudinal import Longitudinal
 
 VERSION = 1
 ENDINGS = (".jsonl", ".ndjson")
@@ -95,9 +93,11 @@ def write_reports(
 def _as_json(asked: Asked, reports: Any, carded: ArrayLike | bool | None) -> Iterable[Any]:
     if carded is None:
         return asked.reports_to_json(reports)
-    if not isinstance(asked, Mechanism | Longitudinal):
+    if not hasattr(asked, "deals"):  # neither a mechanism nor its rounds
         raise checks.refusal("carded", carded, f"None for {type(asked).__name__}")
-    return asked.reports_to_json(reports, carded)
+    with_cards: Any = asked.reports_to_json
+    told: Iterable[Any] = with_cards(reports, carded)
+    return told
 
 
 def read_reports(*paths: str | Path) -> tuple[Any, Any]:
@@ -124,7 +124,9 @@ def read_reports(*paths: str | Path) -> tuple[Any, Any]:
             first = header
         if header["mechanism"] != first["mechanism"]:
             raise ArgumentError(f"paths must be of one question, got another in {str(path)!r}")
-        documents += lines
+        with damage_in([path]):
+            columns = header.get("columns", [])
+            documents += [split_line(line, columns)[0] for line in lines] if columns else lines
     assert first is not None
     with damage_in(paths):
         asked = asked_from_dict(first["mechanism"])
@@ -162,16 +164,45 @@ def open_lines(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
             header = json.loads(file.readline())
         except ValueError:
             header = None
-    if (
-        not isinstance(header, dict)
-        or header.get("holds") != "reports"
-        or not isinstance(header.get("mechanism"), dict)
-    ):
+    if not is_header(header):
         example = '{"jrr": 1, "holds": "reports", "mechanism": {…}}'
         raise DamagedError(f"{path} must begin with a line that says what was asked: {example}")
     if header.get("jrr") != VERSION or isinstance(header["jrr"], bool):
         raise DamagedError(f"{path} must be of version {VERSION}, got jrr={header.get('jrr')!r}")
+    columns = header.get("columns", [])
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise DamagedError(f"{path} must name its columns in a list of texts, got {columns!r}")
     return header, _documents(path)
+
+
+def is_header(document: object) -> bool:
+    """Whether this is what `header_of` makes, as far as one can see at once."""
+    return (
+        isinstance(document, dict)
+        and document.get("holds") == "reports"
+        and isinstance(document.get("mechanism"), dict)
+    )
+
+
+def split_line(line: object, columns: Sequence[str]) -> tuple[Any, list[Any]]:
+    """The report of a line, as `report_from_json` takes it, and the values of public columns.
+
+    Args:
+        line: what a line says.
+        columns: those that the header names.
+
+    Raises:
+        ArgumentError: for a line that is not of these.
+    """
+    if not columns:
+        return line, []
+    if not isinstance(line, dict) or set(line) - {"carded"} != {"report", *columns}:
+        allowed = f"an object of report, {', '.join(columns)} and perhaps carded"
+        raise checks.refusal("line", line, allowed)
+    told = line["report"]
+    if "carded" in line:
+        told = {"carded": line["carded"], "report": told}
+    return told, [line[name] for name in columns]
 
 
 def _documents(path: Path) -> Iterator[Any]:

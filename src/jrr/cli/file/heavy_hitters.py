@@ -1,10 +1,12 @@
 """`jrr file heavy-hitters`: frequent strings that nobody listed."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from jrr.cli.file.report_lines import (
+    all_lines,
     lines_of,
     read_reports_of,
     refuse_overwriting,
@@ -12,11 +14,12 @@ from jrr.cli.file.report_lines import (
     show_written,
     written_options,
 )
+from jrr.cli.file.shared import engine_options
 from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE
 from jrr.telemetry.heavy_hitters import HeavyHitters
-from jrr.telemetry.report_lines import write_reports
+from jrr.telemetry.report_lines import ENDINGS, write_reports
 from jrr.telemetry.words import Words
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -58,19 +61,33 @@ def perturb_strings(
     refuse_overwriting(out, force)
     question = HeavyHitters(Words(alphabet, length, fixed, cut), epsilon, keep)
     reports = question.respond(lines_of(strings), seeded(seed))
-    written = write_reports(out, question, reports, force=force)
+    if out.suffix in ENDINGS:
+        written = write_reports(out, question, reports, force=force)
+    else:
+        from jrr import tables
+
+        written = tables.write_level_reports(out, question, reports, force=force)
     show_written(written, out, question.mechanism.epsilon(), levels=list(question.levels))
 
 
 @heavy_hitters.command("find")
-@click.argument("reports", type=OLD_FILE, nargs=-1, required=True)
+@click.argument("reports", nargs=-1, required=True)
 @click.option("--top", type=COUNT, default=20, show_default=True, help="How many strings.")
 @level_option
+@engine_options
 @json_option
-def find_strings(reports: tuple[Path, ...], top: int, level: float) -> None:
-    """Find the most frequent strings in files of reports."""
-    question, told = read_reports_of(HeavyHitters, reports)
-    found = question.find(told, top)
+def find_strings(reports: tuple[str, ...], top: int, level: float, **where: Any) -> None:
+    """Find the most frequent strings in files of reports (JSON lines, Parquet, Arrow, CSV).
+
+    With --engine the rows are read where they lie, as by `jrr file estimate`.
+    """
+    if all_lines(reports, where):
+        question, told = read_reports_of(HeavyHitters, reports)
+        found = question.find(told, top)
+    else:
+        from jrr import tables
+
+        found = tables.find(*reports, top=top, **where)
     low, high = found.interval(level)
     absent = found.may_be_absent(level)
     rows = [
@@ -87,9 +104,9 @@ def find_strings(reports: tuple[Path, ...], top: int, level: float) -> None:
     ]
     interval = f"{100 * level:g}% interval"
     show(
-        found.to_dict(level) | {"n": len(told)},
+        found.to_dict(level) | {"n": found.people},
         make_table(("string", "share", "standard error", interval, "occurs"), rows),
-        f"{len(told):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
+        f"{found.people:,} reports. Intervals hold for all {found.asked:,} strings that were asked "
         f"about at once, so also for those that lead the list. Of {sum(absent):,} of the "
         f"{len(found):,} strings shown the interval includes 0: perhaps nobody sent them.",
     )

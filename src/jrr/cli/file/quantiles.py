@@ -1,10 +1,12 @@
 """`jrr file quantiles`: a number in detail."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from jrr.cli.file.report_lines import (
+    all_lines,
     lines_of,
     number_in,
     read_reports_of,
@@ -13,11 +15,12 @@ from jrr.cli.file.report_lines import (
     show_written,
     written_options,
 )
+from jrr.cli.file.shared import engine_options
 from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE, RangeType
 from jrr.telemetry.ranges import RangeTree
-from jrr.telemetry.report_lines import write_reports
+from jrr.telemetry.report_lines import ENDINGS, write_reports
 
 
 @click.group("quantiles")
@@ -51,20 +54,34 @@ def perturb_numbers(
     tree = RangeTree.for_epsilon(*ends, bins=bins, epsilon=epsilon, clip=clip)
     rng = seeded(seed)
     told = [tree.respond_one(x, rng) for x in map(number_in, lines_of(numbers))]
-    written = write_reports(out, tree, told, force=force)
+    if out.suffix in ENDINGS:
+        written = write_reports(out, tree, told, force=force)
+    else:
+        from jrr import tables
+
+        written = tables.write_level_reports(out, tree, told, force=force)
     show_written(written, out, tree.epsilon(), bins=tree.bins)
 
 
 @quantiles.command("estimate")
-@click.argument("reports", type=OLD_FILE, nargs=-1, required=True)
+@click.argument("reports", nargs=-1, required=True)
 @click.option("--at", default="0.25,0.5,0.75", show_default=True, help="Quantiles, by commas.")
 @level_option
+@engine_options
 @json_option
-def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float) -> None:
-    """Estimate quantiles of the number from files of reports."""
+def estimate_quantiles(reports: tuple[str, ...], at: str, level: float, **where: Any) -> None:
+    """Estimate quantiles of the number from files of reports (JSON lines, Parquet, Arrow, CSV).
+
+    With --engine the rows are read where they lie, as by `jrr file estimate`.
+    """
     wanted = [number_in(part, "at") for part in at.split(",")]
-    tree, told = read_reports_of(RangeTree, reports)
-    found = tree.estimate(told)
+    if all_lines(reports, where):
+        tree, told = read_reports_of(RangeTree, reports)
+        found = tree.estimate(told)
+    else:
+        from jrr import tables
+
+        found = tables.distribution(*reports, **where)
     result = found.to_dict(level, wanted)
     rows = [
         (f"{row['q']:g}", f"{row['quantile']:.5g}", "{:.5g} to {:.5g}".format(*row["interval"]))
@@ -73,5 +90,5 @@ def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float) -> None
     show(
         result,
         make_table(("quantile", "number", f"{100 * level:g}% interval"), rows, left=0),
-        f"{found.n:,} reports, {tree.bins:,} bins. Intervals end at ends of bins.",
+        f"{found.n:,} reports, {found.tree.bins:,} bins. Intervals end at ends of bins.",
     )

@@ -1,6 +1,6 @@
 """What commands on files of one report a line have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,12 +13,18 @@ from jrr.cli.options import all_of
 from jrr.cli.output import json_option, show
 from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
-from jrr.telemetry.report_lines import read_reports
+from jrr.telemetry.report_lines import ENDINGS, read_reports
 
 T = TypeVar("T")
 
 report_options = all_of(
-    click.option("-o", "--out", type=FILE, required=True, help="File of reports (JSON lines)."),
+    click.option(
+        "-o",
+        "--out",
+        type=FILE,
+        required=True,
+        help="File of reports: JSON lines (.jsonl), .parquet, .arrow or .csv.",
+    ),
     click.option(
         "-e",
         "--epsilon",
@@ -39,7 +45,12 @@ def lines_of(path: Path) -> list[str]:
     return found
 
 
-def read_reports_of(kind: type[T], paths: Sequence[Path]) -> tuple[T, Any]:
+def all_lines(reports: Sequence[str], where: Mapping[str, Any]) -> bool:
+    """Whether all are JSON lines and nothing else is to read them, so that no extra is needed."""
+    return not any(where.values()) and all(Path(path).suffix in ENDINGS for path in reports)
+
+
+def read_reports_of(kind: type[T], paths: Sequence[str]) -> tuple[T, Any]:
     """What was asked, of this kind, and the reports of all files."""
     asked, reports = read_reports(*paths)
     if not isinstance(asked, kind):

@@ -77,6 +77,11 @@ class DuckDB(Engine):
                 quotechar='"',
                 encoding=encoding,
             )
+        elif table.format == "jsonl":
+            empty = pyarrow.schema(list(table.types.items())).empty_table()
+            batches = list(table.batches(table.columns))
+            whole = pyarrow.Table.from_batches(batches) if batches else empty
+            rows = self._connection.from_arrow(whole)
         else:
             rows = self._connection.from_arrow(
                 pyarrow.dataset.dataset(str(table.path), format="ipc")
