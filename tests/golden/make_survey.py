@@ -23,6 +23,7 @@ from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.limits import Limits
 from jrr.survey.survey import Survey
+from jrr.survey.together import not_asked
 from tests.golden.make_contributors import INVITATION, Words
 
 PATH = Path(__file__).with_name("survey.json")
@@ -136,7 +137,9 @@ PEOPLE: list[dict[str, Any]] = [
 SHARING = [one for one in QUESTIONS if one["name"] not in ("mood", "pills")]  # few combinations
 
 
-def survey_of(dealers: tuple[str, ...], split: str = "even", **more: Any) -> Survey:
+def survey_of(
+    dealers: tuple[str, ...], split: str = "even", ask: int | str = "all", **more: Any
+) -> Survey:
     """A survey whose nonces stay."""
     asked = Draft.from_dict(
         {
@@ -145,6 +148,7 @@ def survey_of(dealers: tuple[str, ...], split: str = "even", **more: Any) -> Sur
             "epsilon": 6.0,
             "waves": 2,
             "split": split,
+            "ask": ask,
             "questions": QUESTIONS if split == "even" else SHARING,
         }
         | ({} if dealers == ONE else ASKER)
@@ -245,7 +249,9 @@ class Recorded(Words):
 
 def answers_to(survey: Survey, person: dict[str, Any]) -> dict[str, Any]:
     """What somebody answers of what is asked."""
-    names = {question.name for question in survey.questions}
+    secret = invitation_secret(INVITATION)
+    left_out = not_asked(survey, pseudonym(secret, survey.collector_salt, COLLECTOR))
+    names = {question.name for question in survey.questions} - left_out
     return {name: answer for name, answer in person.items() if name in names}
 
 
@@ -286,6 +292,8 @@ def document() -> dict[str, Any]:
         "one coin": entry(survey_of(ONE, split="together")),
         "one coin, one of two dealers": entry(survey_of(TWO, split="together"), silent=TWO[0]),
         "one coin, closed deck": entry(survey_of(ONE, split="together", closed_deck=True)),
+        "one coin, two of them asked": entry(survey_of(ONE, split="together", ask=2)),
+        "one coin, one of them asked": entry(survey_of(TWO, split="together", ask=1)),
         "one coin, nobody deals": entry(survey_of(ONE, split="together"), silent=ONE[0]),
     }
 

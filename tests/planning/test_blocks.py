@@ -44,10 +44,11 @@ def test_nobody_loses_more(sizes: list[int], ask: int | str) -> None:
 
 def person_of(made: BlockPlan, asked: list[int]) -> jrr.MRR:
     """What somebody reports with who is asked these items: all answers are kept as often."""
-    sizes = tuple(made.sizes[item] for item in asked)
+    sizes = tuple(made.sizes[item][0] for item in asked)
     k = math.prod(sizes)
     alone = made.item(0)
-    kept = (made.sizes[0] * alone.alone - 1) / (made.sizes[0] - 1)
+    first = made.sizes[0][0]
+    kept = (first * alone.alone - 1) / (first - 1)
     return jrr.MRR(
         made.request.n,
         p=made.keep + (1 - made.keep) / k,
@@ -79,7 +80,7 @@ def test_errors_are_those_of_simulated_surveys() -> None:
             bare = sent - np.asarray(cards)
             at = 0
             for item in asked:
-                width = 1 if made.sizes[item] == 2 else made.sizes[item]
+                width = 1 if made.sizes[item] == (2,) else made.sizes[item][0]
                 reports[item].append(bare[:, at : at + width])
                 at += width
         for column, (item, answer) in enumerate(((0, 1), (2, 1))):
@@ -87,7 +88,7 @@ def test_errors_are_those_of_simulated_surveys() -> None:
             marks = np.concatenate(reports[item])
             rate = m.announced_rate
             noise = rng.geometric(1 - math.exp(-rate)) - rng.geometric(1 - math.exp(-rate))
-            support = marks[:, 0 if made.sizes[item] == 2 else answer].sum() + noise
+            support = marks[:, 0 if made.sizes[item] == (2,) else answer].sum() + noise
             p, q = float(m.moments.p[0]), float(m.moments.q[0])
             found[run, column] = (support - len(marks) * q) / (p - q) / len(marks)
     for column, (item, true) in enumerate(((0, 0.3), (2, 1 / 3))):

@@ -296,7 +296,7 @@ async function agreed() {
     if (await answeredBefore()) return resume();
     if (survey.dealing.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
-    walk ??= new Walk(survey);
+    walk ??= new Walk(survey, await person.notAsked());
     return forward(walk.step, question);
   });
 }

@@ -8,14 +8,17 @@ export class Walk {
   #survey;
   #answers = new Map();
   #name;
+  #leftOut;
 
-  constructor(survey) {
+  /** leftOut: the names of questions that are not for this person. */
+  constructor(survey, leftOut = new Set()) {
     this.#survey = survey;
-    this.#name = survey.questions[0].name;
+    this.#leftOut = leftOut;
+    this.#name = this.#questions[0]?.name;
   }
 
   get #questions() {
-    return this.#survey.questions;
+    return this.#survey.questions.filter(({ name }) => !this.#leftOut.has(name));
   }
 
   /** Open answers so far; they alone decide what is asked. */
@@ -29,7 +32,7 @@ export class Walk {
   }
 
   get #asked() {
-    return askedQuestions(this.#survey, this.#open);
+    return askedQuestions(this.#survey, this.#open, this.#leftOut);
   }
 
   /** Whether a question is asked, or may be after answers that are still missing. */

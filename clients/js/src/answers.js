@@ -7,7 +7,7 @@ import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
 import { NO_YES, answersOf } from "./questions.js";
 import { askedAnswers } from "./survey.js";
-import { counted, jointReports } from "./together.js";
+import { counted, jointReports, notAsked } from "./together.js";
 
 /** The value that an answer stands for; what was answered is not repeated. */
 function valueOf({ question, label, mechanism }, answer, words) {
@@ -38,10 +38,10 @@ function valueOf({ question, label, mechanism }, answer, words) {
 }
 
 /** Open answers, and the perturbed answers that are asked for; exactly these must have an answer. */
-function splitAnswers(survey, answers) {
+function splitAnswers(survey, answers, leftOut) {
   const openOnes = survey.questions.filter(({ name, sensitive }) => !sensitive && Object.hasOwn(answers, name));
   const open = checkOpenAnswers(survey, Object.fromEntries(openOnes.map(({ name }) => [name, answers[name]])));
-  const asked = askedAnswers(survey, open);
+  const asked = askedAnswers(survey, open, leftOut);
   const names = new Set([...Object.keys(open), ...asked.map(({ question }) => question.name)]);
   for (const name of names) {
     if (!Object.hasOwn(answers, name)) throw new ArgumentError("answers", `answers must have one to ${name}`);
@@ -54,7 +54,7 @@ function splitAnswers(survey, answers) {
 
 /** All answers of a person as they are sent (index.d.ts). */
 export async function uploadOf(survey, answers, { name, cards, words = secureWords }) {
-  const { open, asked } = splitAnswers(survey, answers);
+  const { open, asked } = splitAnswers(survey, answers, await notAsked(survey, name));
   const values = asked.map((answer) => valueOf(answer, answers[answer.question.name], words));
   const dealt = typeof cards === "function" ? await cards() : cards;
   const reports = {};

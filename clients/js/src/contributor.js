@@ -13,6 +13,7 @@ import { canonicalJson } from "./documents.js";
 import { ProtocolError } from "./errors.js";
 import { COLLECTOR, pseudonym } from "./identity.js";
 import { readSurvey, surveyCost } from "./survey.js";
+import { notAsked } from "./together.js";
 
 export class Contributor {
   #link;
@@ -56,6 +57,11 @@ export class Contributor {
   async checkOpen() {
     const { dealing } = await this.survey();
     checkState((await this.status()).state, dealing.enrols);
+  }
+
+  /** The names of sensitive questions that are not for this person: others are asked these. */
+  async notAsked() {
+    return notAsked(await this.survey(), await this.#name());
   }
 
   /** Take a place in the next deal, where people enrol first (`survey.dealing.enrols`). */

@@ -72,6 +72,8 @@ export interface Survey {
   readonly contact: Readonly<Record<string, string>> | null;
   readonly questions: readonly Question[];
   readonly sensitive: readonly SensitiveAnswer[];
+  /** Questions whose answers share a coin; each person is asked `ask` of them. */
+  readonly together: readonly { questions: readonly string[]; ask: number; keep: number; alone: number }[];
   /** By language; in each stands `{cost}` once, to be filled with what `costTable` says. */
   readonly consent: Readonly<Record<string, string>>;
   /** View -> ε of all answers together. */
@@ -233,8 +235,11 @@ export function hashOf(bytes: Uint8Array): Promise<string>;
  */
 export function readSurvey(bytes: Uint8Array): Promise<Survey>;
 export function isAsked(survey: Pick<Survey, "questions">, question: Question, open: Answers): boolean;
-export function askedQuestions(survey: Survey, open: Answers): Question[];
-export function askedAnswers(survey: Survey, open: Answers): SensitiveAnswer[];
+/** `leftOut`: the names of questions that are not for this person, as `notAsked` returns them. */
+export function askedQuestions(survey: Survey, open: Answers, leftOut?: ReadonlySet<string>): Question[];
+export function askedAnswers(survey: Survey, open: Answers, leftOut?: ReadonlySet<string>): SensitiveAnswer[];
+/** Names of questions that are not for the person with this name at the collector (64 hexadecimal digits). */
+export function notAsked(survey: Pick<Survey, "hash" | "together">, person: string): Promise<Set<string>>;
 /** Open answers of exactly the open questions that were shown: "no" or "yes", labels of the first language, numbers, null. */
 export function checkOpenAnswers(survey: Pick<Survey, "questions" | "languages">, given: Answers): Answers;
 /**

@@ -30,4 +30,5 @@ export { Outbox } from "./outbox.js";
 export { checkOpenAnswers, isAsked } from "./open-answers.js";
 export { askedAnswers, askedQuestions, readSurvey, surveyCost } from "./survey.js";
 export { HeavyHitters, Longitudinal, RangeTree, headerLine, readAsked } from "./telemetry.js";
+export { notAsked } from "./together.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

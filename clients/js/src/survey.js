@@ -168,6 +168,7 @@ export async function readSurvey(bytes) {
     contact: shared.contact,
     questions,
     sensitive,
+    together: shared.together,
     consent: consent.texts,
     guarantees: promised,
     study,
@@ -183,14 +184,14 @@ export async function readSurvey(bytes) {
   });
 }
 
-/** The questions that somebody with these open answers is asked, in order. */
-export function askedQuestions(survey, open) {
-  return survey.questions.filter((question) => isAsked(survey, question, open));
+/** The questions that somebody with these open answers is asked, in order, but those left out. */
+export function askedQuestions(survey, open, leftOut = new Set()) {
+  return survey.questions.filter((question) => !leftOut.has(question.name) && isAsked(survey, question, open));
 }
 
-/** The perturbed answers that somebody with these open answers is asked for. */
-export function askedAnswers(survey, open) {
-  return survey.sensitive.filter(({ question }) => isAsked(survey, question, open));
+/** The perturbed answers that somebody with these open answers is asked for, but those left out. */
+export function askedAnswers(survey, open, leftOut = new Set()) {
+  return survey.sensitive.filter(({ question }) => !leftOut.has(question.name) && isAsked(survey, question, open));
 }
 
 /** The ε of some answers together in a view: losses add up; answers that share a coin count once. */

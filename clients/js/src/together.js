@@ -1,9 +1,11 @@
 // Answers that are perturbed together, with one coin for all of them (docs/protocol.md).
 //
 // With the chance `keep` the device takes all true answers, otherwise all of them are drawn evenly.
-// What they lose is counted once, for all of them.
+// What they lose is counted once, for all of them. Each person is asked `ask` of these questions:
+// which ones follows from the survey and the person's name at the collector, so nobody can choose.
 
-import { check, hasFields } from "./checks.js";
+import { check, hasFields, hashOf, isWhole } from "./checks.js";
+import { canonicalJson } from "./documents.js";
 import { losses } from "./loss.js";
 import { lieOf, numbersOf, toss } from "./mask_coins.js";
 import { withMask } from "./masks.js";
@@ -23,6 +25,28 @@ function coinFor(sizes) {
   return { k, coin: sizes.length > 1 ? ["block", ...sizes] : "rr" };
 }
 
+/** The items of who is asked the most: nobody who is asked fewer loses more (as Python's most_asked). */
+function mostAsked(questions, asked) {
+  const found = [];
+  for (const size of [...new Set(questions.flat())].sort((a, b) => b - a)) {
+    const asLarge = questions.map((items) => items.filter((one) => one >= size).length);
+    const most = asLarge.sort((a, b) => b - a).slice(0, asked).reduce((total, count) => total + count, 0);
+    while (found.length < most) found.push(size);
+  }
+  return found;
+}
+
+/** The names of questions that are not for the person with this name at the collector (index.d.ts). */
+export async function notAsked({ hash, together }, person) {
+  const left = new Set();
+  for (const { questions, ask } of together) {
+    const places = await Promise.all(questions.map(async (question) =>
+      [await hashOf(new TextEncoder().encode(canonicalJson({ survey: hash, person, question }))), question]));
+    for (const [, question] of places.sort(([a], [b]) => (a < b ? -1 : 1)).slice(ask)) left.add(question);
+  }
+  return left;
+}
+
 function fits({ question, mechanism }, first, { keep, alone }) {
   return (
     mechanism.mechanism === "MRR" && mechanism.coin === "rr" && question.kind !== "number" &&
@@ -36,13 +60,16 @@ export function readTogether(stated, sensitive) {
   check(Array.isArray(stated), "together");
   const found = new Map();
   for (const one of stated) {
-    check(hasFields(one, ["questions", "keep", "alone"]) && Array.isArray(one.questions), "together");
+    check(hasFields(one, ["questions", "ask", "keep", "alone"]) && Array.isArray(one.questions), "together");
     check(isChance(one.keep) && isChance(one.alone), "together");
+    check(isWhole(one.ask, 1) && one.ask <= one.questions.length, "together");
     const own = sensitive.filter(({ question }) => one.questions.includes(question.name));
     const names = new Set(own.map(({ question }) => question.name));
     check(own.length > 1 && names.size === one.questions.length, "together");
     check(own.every((answer) => !found.has(answer.name) && fits(answer, own[0], one)), "together");
-    const { k, coin } = coinFor(own.map(({ mechanism }) => mechanism.k));
+    const sizes = one.questions.map((name) =>
+      own.filter(({ question }) => question.name === name).map(({ mechanism }) => mechanism.k));
+    const { k, coin } = coinFor(mostAsked(sizes, one.ask));
     check(k <= MOST_COMBINATIONS, "together");
     const all = { ...own[0].mechanism, k, coin, p: truthOf(one.keep, k), alone: truthOf(one.alone, k) };
     const lost = losses(all);

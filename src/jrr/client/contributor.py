@@ -18,7 +18,7 @@ from jrr.dealing.group_place import read_place
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
 from jrr.protocol.addresses import split_link
-from jrr.protocol.identity import invitation_secret
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply, Save, Steps, Wait
 from jrr.survey import contributor as protocol
 from jrr.survey.answers import Answers
@@ -28,6 +28,7 @@ from jrr.survey.promises import DELTA
 from jrr.survey.sensitive import SensitiveQuestion
 from jrr.survey.spending import Expense, Spent, expenses_of, total
 from jrr.survey.survey import Survey
+from jrr.survey.together import not_asked
 
 T = TypeVar("T")
 
@@ -111,6 +112,15 @@ class Contributor:
     def spent(self) -> Spent:
         """What all answers in the ledger have cost together."""
         return total(self._ledger.expenses(), self._limits.delta)
+
+    @property
+    def not_asked(self) -> frozenset[str]:
+        """Sensitive questions that are not for this person: others are asked these.
+
+        It follows from the invitation; who is asked what nobody can choose.
+        """
+        survey = self.survey
+        return not_asked(survey, pseudonym(self._device.secret, survey.collector_salt, COLLECTOR))
 
     def check_spending(self) -> Spent:
         """What will have been spent after answering every question.

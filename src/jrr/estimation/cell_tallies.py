@@ -58,6 +58,7 @@ class Cells:
         decks: how many decks all of them were dealt from; None: as few as can be.
         min_cell: reports in the smallest group that is shown.
         people: the number of everybody's cell, in the order of the people; None: not known.
+        asked: the share of those who answered that were asked this.
 
     Example:
         >>> import jrr
@@ -85,6 +86,7 @@ class Cells:
     decks: int | None = None
     min_cell: int = MIN_CELL
     people: NDArray[np.intp] | None = None
+    asked: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.cells:
@@ -119,7 +121,7 @@ class Cells:
     ) -> Estimate:
         """The estimate of everybody; arguments as for `Estimate.for_population`."""
         found = self.mechanism.estimate(self.everybody, self.dealt)
-        return found.for_population(population, population_size)
+        return found.for_population(population, population_size, self.asked)
 
     def groups(
         self,
@@ -150,6 +152,7 @@ class Cells:
             decks=self.dealt,
             population=population,
             population_size=population_size,
+            asked=self.asked,
         )
 
     def names(self, *by: str) -> list[str]:
@@ -265,6 +268,7 @@ class WeightedShares:
         drawn: dict[str, Any] = {"population": self.estimate.population}
         if sampling is not None:
             drawn["population_size"] = self.estimate.population_size
+            drawn["asked"] = sampling.asked
         cells = self.cells
         return estimate_groups(
             cells.mechanism, weighted, min_cell=cells.min_cell, decks=cells.dealt, **drawn

@@ -31,11 +31,15 @@ class Sampling:
         size: people in the population; math.inf for one without end.
         left: what share of the variance between people is left where weights bring them to known
             margins: one for all values, or one for each.
+        asked: what share of the people who answered were asked, drawn whatever they answer.
+        of_respondents: whether the population is those who answered, of whom some were asked.
     """
 
     fraction: float = 0.0
     size: float = math.inf
     left: Floats | float = 1.0
+    asked: float = 1.0
+    of_respondents: bool = False
 
     @property
     def second(self) -> float:

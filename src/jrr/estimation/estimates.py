@@ -162,25 +162,37 @@ class Estimate:
     @property
     def population(self) -> Population:
         """Whom errors and intervals speak of: see `for_population`."""
-        return "respondents" if self.sampling is None else "sample"
+        drawn = self.sampling
+        return "respondents" if drawn is None or drawn.of_respondents else "sample"
+
+    @property
+    def asked(self) -> float:
+        """The share of those who answered that were asked this, as was told."""
+        return 1.0 if self.sampling is None else self.sampling.asked
 
     @property
     def population_size(self) -> int | None:
         """How many people the respondents were drawn from, where that was told."""
-        if self.sampling is None or math.isinf(self.sampling.size):
+        if self.sampling is None or math.isinf(self.sampling.size) or self.sampling.of_respondents:
             return None
         return round(self.sampling.size)
 
     def for_population(
-        self, population: Population | str = "sample", size: float | None = None
+        self,
+        population: Population | str = "sample",
+        size: float | None = None,
+        asked: float | None = None,
     ) -> "Estimate":
         """The same estimate of other people: standard errors and intervals change, shares do not.
 
         Args:
             population: "respondents": those who answered; the only noise is that of
-                perturbation. "sample": all those whom they are a random sample of, so that
-                drawing them is noise too; weights count with their design effect (Kish).
+                perturbation and, where only some of them were asked, of who was. "sample": all
+                those whom they are a random sample of, so that drawing them is noise too; weights
+                count with their design effect (Kish).
             size: people in that population. Without it there is no end of them.
+            asked: the share of those who answered that were asked this, drawn whatever they
+                answer; None: as the estimate says, or all.
 
         Returns:
             A new estimate.
@@ -199,7 +211,8 @@ class Estimate:
             >>> estimate.for_population("sample", size=110).stderr.round(4).tolist()
             [0.0879, 0.0879]
         """
-        return Estimate(self.strata, sampling_of(population, self.n, size))
+        share = self.asked if asked is None else asked
+        return Estimate(self.strata, sampling_of(population, self.n, size, share))
 
     def interval(
         self,
@@ -329,7 +342,9 @@ def contrast_interval(pools: Sequence[Sequence[Component]], level: float) -> tup
     return exact_interval(pools, level) if invertible(pools) else interval(pools, level)
 
 
-def sampling_of(population: Population | str, n: int, size: float | None) -> Sampling | None:
+def sampling_of(
+    population: Population | str, n: int, size: float | None, asked: float = 1.0
+) -> Sampling | None:
     """How n respondents were drawn from the population; None: they are all that is asked about.
 
     Raises:
@@ -339,11 +354,13 @@ def sampling_of(population: Population | str, n: int, size: float | None) -> Sam
     if word == "respondents":
         if size is not None:
             raise checks.refusal("population_size", size, "given with population='sample' only")
-        return None
+        if checks.real("asked", asked, "in (0, 1]", 0.0, 1.0, open_low=True) == 1:
+            return None
+        return Sampling(fraction=asked, size=n / asked, asked=asked, of_respondents=True)
     if size is None:
-        return Sampling()
+        return Sampling(asked=asked)
     people = checks.real("population_size", size, f"at least the {n:,} who reported", float(n))
-    return Sampling(fraction=n / people, size=people)
+    return Sampling(fraction=n / people, size=people, asked=asked)
 
 
 def quantile(level: float) -> float:

@@ -118,6 +118,7 @@ def estimate_groups(
     decks: int | None = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
+    asked: float = 1.0,
 ) -> GroupEstimates:
     """Estimate every group that has enough reports, and count those that have not.
 
@@ -131,6 +132,7 @@ def estimate_groups(
         population: whom error bars speak of, as for `Estimate.for_population`.
         population_size: people in the whole population, of whom every group is taken to be the
             same share as of the respondents.
+        asked: the share of those who answered that were asked this, the same in every group.
 
     Returns:
         The groups that are shown, in the order of their names, and the number of the others.
@@ -152,7 +154,7 @@ def estimate_groups(
         return GroupEstimates(min_cell=min_cell)
     everybody = add_tallies(list(tallies.values()))
     dealt = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
-    sampling = sampling_of(population, everybody.n, population_size)
+    sampling = sampling_of(population, everybody.n, population_size, asked)
     shown = tuple(
         GroupEstimate(
             name=name, estimate=Estimate(mechanism.estimate(tallies[name], dealt).strata, sampling)

@@ -48,7 +48,7 @@ def pooled(*estimates: Estimate) -> Estimate:
     strata = [stratum for one in estimates for stratum in one.strata]
     _check_weights(strata)
     population, size = _one_population(estimates)
-    return Estimate(strata).for_population(population, size)
+    return Estimate(strata).for_population(population, size, estimates[0].asked)
 
 
 def _check_weights(strata: Sequence[Stratum]) -> None:
@@ -66,9 +66,15 @@ def _check_weights(strata: Sequence[Stratum]) -> None:
 
 def _one_population(estimates: Sequence[Estimate]) -> tuple[Population, float | None]:
     """Whom all estimates speak of, and how many people these are where that was told."""
-    sizes = {None if one.sampling is None else one.sampling.size for one in estimates}
-    if len(sizes) > 1:
-        named = [f"{one.population!r} of size {one.population_size}" for one in estimates]
+    sizes = {
+        None if one.sampling is None or one.sampling.of_respondents else one.sampling.size
+        for one in estimates
+    }
+    if len(sizes) > 1 or len({(one.population, one.asked) for one in estimates}) > 1:
+        named = [
+            f"{one.population!r} of size {one.population_size}, {one.asked:g} of them asked"
+            for one in estimates
+        ]
         raise ArgumentError(
             "estimates must all be of the same population and population_size, got "
             f"{', '.join(named)}: see `Estimate.for_population`"

@@ -1,6 +1,7 @@
 """Lies as shifts around the circle of values: what RR and JRR share, word by word."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -98,3 +99,24 @@ def truth_of(keep: float, values: int) -> float:
     Otherwise one is drawn evenly. The same floating-point operations in every language.
     """
     return keep + (1 - keep) / values
+
+
+def most_asked(questions: Sequence[Sequence[int]], asked: int) -> tuple[int, ...]:
+    """The items that a person is asked who is asked the most: nobody who is asked fewer loses more.
+
+    Each further item, and each further answer of one, makes the loss larger while answers are kept
+    as often (docs/theory.md, Theorem 28b). So the loss of these bounds that of any choice.
+
+    Args:
+        questions: Of each question that a person may be asked, the possible answers of its items.
+        asked: Of how many questions each person is asked all items.
+
+    Example:
+        >>> most_asked([(2,), (5,), (3,)], 2), most_asked([(2, 2, 2), (2,), (2,)], 2)
+        ((5, 3), (2, 2, 2, 2))
+    """
+    found: list[int] = []
+    for size in sorted({size for items in questions for size in items}, reverse=True):
+        as_large = sorted((sum(one >= size for one in items) for items in questions), reverse=True)
+        found += [size] * (sum(as_large[:asked]) - len(found))
+    return tuple(found)

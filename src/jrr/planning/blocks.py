@@ -19,7 +19,7 @@ from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.registry import mechanism_class
 from jrr.mechanisms.request import LOST, Frequency, Request
-from jrr.mechanisms.shifts import truth_of
+from jrr.mechanisms.shifts import most_asked, truth_of
 
 if TYPE_CHECKING:
     from jrr.mechanisms.masked import MRR
@@ -29,17 +29,18 @@ AUTO, ALL = "auto", "all"
 
 @dataclass(frozen=True, kw_only=True)
 class BlockPlan:
-    """How a set of items is asked.
+    """How a set of questions is asked.
 
     Attributes:
-        sizes: possible answers of each item.
-        asked: how many of the items each person is asked.
+        sizes: of each question the possible answers of its items: of "several of these" as many
+            items as it has labels, of any other one.
+        asked: how many of the questions each person is asked.
         n: people who answer.
         request: what each item must keep, for the people who are asked it.
-        mechanism: of a person who is asked the items with most answers: nobody loses more.
+        mechanism: of a person who is asked the most: nobody loses more.
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[tuple[int, ...], ...]
     asked: int
     n: int
     request: Request
@@ -74,10 +75,10 @@ class BlockPlan:
         )
 
     def item(self, number: int) -> "MRR":
-        """The answers to one item by themselves."""
-        k = self.sizes[number]
+        """The answers to one item of a question by themselves."""
+        k = self.sizes[number][0]
         return type(self.mechanism)(
-            self.request.n,
+            self.n,  # cards: everybody is dealt one of every question
             p=truth_of(self.keep, k),
             card_rate=self.mechanism.card_rate,
             total_rate=self.mechanism.total_rate,
@@ -87,35 +88,41 @@ class BlockPlan:
             announcements=self.mechanism.announcements,
         )
 
+    @property
+    def share(self) -> float:
+        """The share of people who are asked a question."""
+        return self.asked / len(self.sizes)
+
     def stderr(self, number: int, frequency: Frequency = None) -> float:
         """Standard error of the share of an answer to one item, among all who answered.
 
         Args:
-            number: of the item, from 0 on.
+            number: of the question, from 0 on.
             frequency: what is known of that share; None: as the plan was told.
         """
         known = self.request.frequency if frequency is None else frequency
         request = Request(
             self.request.n,
             self.request.epsilon,
-            k=self.sizes[number],
+            k=self.sizes[number][0],
             frequency=known,
             lost=self.request.lost,
         )
         # Who is asked an item is a sample of those who answered, drawn whatever their answers are.
-        drawn = request.sampling_variance(Sampling(fraction=self.asked / len(self.sizes)))
+        drawn = request.sampling_variance(Sampling(fraction=self.share))
         return math.sqrt(request.expected_variance(self.item(number)) + drawn)
 
 
 def plan_block(
     n: int,
     epsilon: float,
-    sizes: Sequence[int],
+    sizes: Sequence[int | Sequence[int]],
     *,
     ask: int | str = AUTO,
     margins: Sequence[float] | None = None,
     dealer_epsilon: float | None = None,
     announced: bool | int = True,
+    colluders: int | None = None,
     frequency: Frequency = None,
     lost: float = LOST,
 ) -> BlockPlan:
@@ -124,14 +131,17 @@ def plan_block(
     Args:
         n: people who answer.
         epsilon: what all answers of a person together may tell at most.
-        sizes: possible answers of each item.
-        ask: how many of the items each person is asked: a number, "all", or "auto" for the number
-            with the smallest errors.
-        margins: how exact each item is to be, in any unit: "auto" makes the largest quotient of
-            error and margin small. None: all alike.
+        sizes: possible answers of each item; a list for a question with several items, of which
+            each person is asked all or none.
+        ask: how many of the questions each person is asked: a number, "all", or "auto" for the
+            number with the smallest errors, the noise of who is asked what included. A closed deck
+            is for all: a card of a question that is not asked would be lost.
+        margins: how exact each question is to be, in any unit: "auto" makes the largest quotient
+            of error and margin small. None: all alike.
         dealer_epsilon: what a dealer that colludes with the collector may learn at most of all
             answers together; None: ε + 2.
         announced: whether the dealer announces sums.
+        colluders: as for `jrr.plan`; masks lose the same, however many there are.
         frequency: what is known of the answers beforehand.
         lost: the share of cards that are dealt and never reported with.
 
@@ -147,26 +157,33 @@ def plan_block(
         >>> made.asked, round(made.stderr(0), 4)
         (4, 0.0118)
     """
-    listed = tuple(checks.integer("sizes", size, 2, MOST_COMBINATIONS) for size in sizes)
-    if len(listed) < 2:
+    listed = tuple(
+        tuple(checks.integer("sizes", size, 2, MOST_COMBINATIONS) for size in items)
+        for items in ([one] if isinstance(one, int) else one for one in sizes)
+    )
+    if sum(map(len, listed)) < 2:
         raise checks.refusal("sizes", list(sizes), "two items at least")
     wanted = (1.0,) * len(listed) if margins is None else tuple(margins)
     if len(wanted) != len(listed) or not all(margin > 0 for margin in wanted):
         raise checks.refusal("margins", margins, f"{len(listed)} numbers above 0")
     plans = []
-    for asked in _numbers_to_try(listed, ask):
-        people = round(checks.integer("n", n, 2) * asked / len(listed))
+    checks.integer("n", n, 2)
+    for asked in _numbers_to_try(listed, ask if announced or ask != AUTO else ALL):
+        if asked < len(listed) and not announced:
+            raise checks.refusal("ask", ask, "'all' with a closed deck: other cards would be lost")
+        people = max(2, round(n * asked / len(listed)))
         request = Request.with_defaults(
             people,
             epsilon,
-            k=max(listed),
+            colluders=None if colluders is None else min(colluders, people - 1),
+            k=max(map(max, listed)),
             dealer_epsilon=dealer_epsilon,
             frequency=frequency,
             lost=lost,
             announced=announced,
         )
-        largest = tuple(sorted(listed, reverse=True)[:asked])
-        coin: Coin = Choice(largest[0]) if asked == 1 else Block(largest)
+        largest = most_asked(listed, asked)
+        coin: Coin = Choice(largest[0]) if len(largest) == 1 else Block(largest)
         made: MRR = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
         plans.append(BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made))
 
@@ -176,10 +193,13 @@ def plan_block(
     return min(plans, key=worst)
 
 
-def _numbers_to_try(sizes: tuple[int, ...], ask: int | str) -> list[int]:
-    """Numbers of items to ask, whose combinations can be told."""
-    largest = sorted(sizes, reverse=True)
-    fitting = [m for m in range(1, len(sizes) + 1) if math.prod(largest[:m]) <= MOST_COMBINATIONS]
+def _numbers_to_try(sizes: tuple[tuple[int, ...], ...], ask: int | str) -> list[int]:
+    """Numbers of questions to ask, whose combinations can be told."""
+    numbers = range(1, len(sizes) + 1)
+    fitting = [m for m in numbers if math.prod(most_asked(sizes, m)) <= MOST_COMBINATIONS]
+    if not fitting:
+        allowed = f"questions of at most {MOST_COMBINATIONS:,} combinations each"
+        raise checks.refusal("sizes", list(map(list, sizes)), allowed)
     if ask == AUTO:
         return fitting
     asked = len(sizes) if ask == ALL else checks.integer("ask", ask, 1, len(sizes))

@@ -19,7 +19,7 @@ Answers = Mapping[str, Any]  # question -> label, number, or list of labels of "
 
 
 def read_answers(
-    survey: "Survey", answers: Answers, rng: "Rng" = None
+    survey: "Survey", answers: Answers, rng: "Rng" = None, person: bytes | None = None
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Open answers, and for every perturbed answer that is asked for its value.
 
@@ -28,6 +28,7 @@ def read_answers(
         answers: Question -> a label in any of the survey's languages, a number, a list of labels of
             "several"; None for "prefer not to say".
         rng: Rounds numbers by chance; by default the system's secure one.
+        person: As for `Survey.asked`.
 
     Raises:
         ArgumentError: A question that is asked has no answer, one that is not asked has one, or an
@@ -39,7 +40,7 @@ def read_answers(
         if one.name in answers
     }
     given = check_open_answers(survey.open, first)
-    asked = survey.asked(given)
+    asked = survey.asked(given, person)
     names = {one.asked.name for one in asked}
     for name in names - set(answers):
         raise ArgumentError(f"answers must have one to {name!r}")

@@ -134,8 +134,9 @@ def contribute(
         IntegrityError: The parties of a committee did not keep to the rules.
         UnreachableError: The collector does not answer.
     """
-    given, values = read_answers(survey, answers, rng)
-    asked = survey.asked(given)
+    name = pseudonym(secret, survey.collector_salt, COLLECTOR)
+    given, values = read_answers(survey, answers, rng, name)
+    asked = survey.asked(given, name)
     check_limits(asked, limits)
     if hands is None:
         hands = yield from fetch_hands(survey, secret, limits.patience, device)
@@ -156,7 +157,6 @@ def contribute(
             serials = dealt[answer].serials if answer in dealt else None
             carded = answer in dealt
             reports[answer] = report_message(mechanisms[answer], report, carded, serials)
-    name = pseudonym(secret, survey.collector_salt, COLLECTOR)
     body = upload(name, given, reports)
     kept = yield Save(body)
     if kept is not None:  # another run was faster: there is only one upload of a person

@@ -1,6 +1,6 @@
 """From a draft to a survey: every sensitive question is planned, then the document is made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from jrr.planning.defaults import LOST
 from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
 from jrr.survey.draft import Draft
-from jrr.survey.plan import DraftPlan, PlanOptions, expected_reports, plan_draft
+from jrr.survey.plan import DraftPlan, PlanOptions, QuestionPlan, expected_reports, plan_draft
 from jrr.survey.promises import COST, DELTA
 from jrr.survey.study import next_wave
 from jrr.survey.survey import Survey
@@ -106,6 +106,11 @@ class SurveyRequest:
             ),
         )
 
+    def _stated_colluders(self, dealt: Sequence[QuestionPlan]) -> int:
+        """As many as were asked for, though fewer people may be asked one question."""
+        wished = [self.colluders] if dealt and self.colluders is not None else []
+        return max((*wished, *(one.plan.request.colluders for one in dealt)), default=0)
+
     def _colluders(self, people: int) -> int | None:
         if self.colluders is not None:
             return self.colluders
@@ -146,7 +151,7 @@ class SurveyRequest:
             dealing=self.dealing,
             collector=without_slash(self.collector),
             capacity=self._capacity(),
-            colluders=max((one.plan.request.colluders for one in dealt), default=0),
+            colluders=self._stated_colluders(dealt),
             opens=self.opens,
             closes=self.closes,
             invitations=self.invitations,

@@ -20,10 +20,11 @@ from jrr.survey.settings import read_settings
 
 Split = Literal["even", "weight", "margin", "together"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin", "together")
+AUTO, ALL = "auto", "all"
 MOST_WAVES = 1_000
 
 _FIELDS = (
-    *("title", "by", "contact", "languages", "epsilon", "split", "waves"),
+    *("title", "by", "contact", "languages", "epsilon", "split", "ask", "waves"),
     *("survey", "questions"),
 )
 
@@ -52,6 +53,7 @@ class Draft:
     questions: tuple[Question, ...]
     epsilon: float = 1.0  # of one wave
     split: Split = "even"
+    ask: int | str = AUTO  # of questions that share a coin, how many each person is asked
     waves: int = 1  # how often the same people are asked
     by: Texts | None = None  # who asks: an organisation or a person
     contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
@@ -77,6 +79,7 @@ class Draft:
             "languages": list(self.languages),
             "epsilon": self.epsilon,
             "split": self.split,
+            "ask": self.ask,
             "waves": self.waves,
             **({"survey": dict(self.settings)} if self.settings else {}),
             "questions": [question.to_dict() for question in self.questions],
@@ -97,13 +100,15 @@ class Draft:
             for name in ("by", "contact")
             if name in fields
         }
+        split = checks.one_of("split", fields.get("split", "even"), SPLITS)
         return cls(
             **asker,
             title=read_texts("title", fields["title"], languages),
             languages=languages,
             questions=read_questions(fields["questions"], languages),
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
-            split=checks.one_of("split", fields.get("split", "even"), SPLITS),  # type: ignore[arg-type]
+            split=split,  # type: ignore[arg-type]
+            ask=_read_ask(fields.get("ask", AUTO), split),
             waves=checks.integer("waves", fields.get("waves", 1), 1, MOST_WAVES),
             settings=read_settings(fields.get("survey", {})),
         )
@@ -121,6 +126,16 @@ class Draft:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ArgumentError(f"{path} must be a TOML file, got {error}") from None
         return cls.from_dict(document)
+
+
+def _read_ask(ask: object, split: str) -> int | str:
+    """How many of the questions that share a coin each person is asked."""
+    if isinstance(ask, str):
+        return checks.one_of("ask", ask, (AUTO, ALL))
+    if split != "together":
+        allowed = f"{AUTO!r} or {ALL!r} with split={split!r}: some are asked with 'together' only"
+        raise checks.refusal("ask", ask, allowed)
+    return checks.integer("ask", ask, 1)
 
 
 def one_question(

@@ -116,10 +116,11 @@ def read_upload(survey: "Survey", body: bytes, n: int | None = None) -> StoredAn
     if pseudonym is None:
         raise DamagedError("pseudonym must be 64 hexadecimal digits")
     answers = check_open_answers(survey.open, document.open)
-    asked = survey.asked(answers)
+    asked = survey.asked(answers, pseudonym)
     if set(document.reports) != {question.name for question in asked}:
         raise DamagedError(
-            "reports must be of exactly the questions that these open answers lead to"
+            "reports must be of exactly the questions that this person is asked with these open "
+            "answers"
         )
     return StoredAnswers(
         name=hashed(pseudonym),

@@ -41,7 +41,7 @@ class ItemPlan:
     """One answer of several that share a coin."""
 
     block: BlockPlan
-    number: int  # of the item in the block
+    number: int  # of the question in the block
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -85,6 +85,11 @@ class QuestionPlan:
     def block(self) -> BlockPlan | None:
         """How it is asked together with other questions; None: it has coins of its own."""
         return self.plan.block if isinstance(self.plan, ItemPlan) else None
+
+    @property
+    def asked(self) -> float:
+        """The share of people who are asked it."""
+        return 1.0 if self.block is None else self.block.share
 
     def loss(self, view: str) -> float:
         """ε in a view, of all its answers together; in "everything" at `delta`.
@@ -142,6 +147,7 @@ class DraftPlan:
         return tuple(
             Together(
                 tuple(one.question.name for one in self.questions if one.block is block),
+                block.asked,
                 block.keep,
                 block.keep_alone,
             )
@@ -201,6 +207,7 @@ class DraftPlan:
                     "epsilon": one.epsilon,
                     "margin": one.margin,
                     "margin_wanted": one.question.margin,
+                    "asked": one.asked,
                     "mechanism": one.plan.mechanism.to_dict(),
                     "bytes": one.bytes,
                 }
@@ -284,10 +291,11 @@ def plan_draft(
     questions = asked.questions(draft.sensitive, _shares(draft, asked), {})
     if draft.split == TOGETHER:
         shares = _shares_together(draft.sensitive)
-        items = asked.items(draft.sensitive, shares)
+        items = asked.items(draft.sensitive, shares, draft.ask)
         if items:
             together = asked.questions(draft.sensitive, shares, items)
-            questions = min(questions, together, key=_worst_margin)
+            some = isinstance(draft.ask, int)  # a wish, whatever would be more exact
+            questions = together if some else min(questions, together, key=_worst_margin)
     return DraftPlan(
         draft=draft, people=people, response=response, epsilon=total, questions=questions
     )
@@ -371,14 +379,23 @@ class _SharedPlan:
             for one, share in zip(asked, shares, strict=True)
         )
 
-    def items(self, questions: Sequence[Question], shares: Sequence[float]) -> dict[str, ItemPlan]:
+    def items(
+        self, questions: Sequence[Question], shares: Sequence[float], ask: int | str
+    ) -> dict[str, ItemPlan]:
         """The questions that share a coin; none where it cannot be.
 
         Everything but numbers can; what each of them has of the budget is the share of all.
+
+        Raises:
+            ArgumentError: It cannot be, and `ask` says that each person is asked some.
         """
         sharing = [one for one in questions if one.kind != "number"]
-        sizes = [one.values for one in sharing for _ in range(one.perturbed)]
-        if len(sizes) < 2 or self.wish.mechanism not in (AUTO, "mrr"):
+        sizes = [(one.values,) * one.perturbed for one in sharing]
+        insists = isinstance(ask, int)
+        if sum(map(len, sizes)) < 2 or self.wish.mechanism not in (AUTO, "mrr"):
+            if insists:
+                allowed = "'auto' or 'all' without two answers that can share a coin by masks"
+                raise checks.refusal("ask", ask, allowed)
             return {}
         share = next(part for one, part in zip(questions, shares, strict=True) if one in sharing)
         try:
@@ -386,18 +403,20 @@ class _SharedPlan:
                 self._deck(),
                 share * self.total,
                 sizes,
-                ask="all",
-                margins=[one.margin for one in sharing for _ in range(one.perturbed)],
+                ask=ask,
+                margins=[one.margin for one in sharing],
+                colluders=self.wish.colluders,
                 dealer_epsilon=share * self.cap,
                 announced=self.wish.announced,
                 lost=self.wish.lost,
             )
+            if not self._can_deal(block.item(0)):
+                raise checks.refusal("ask", ask, "'auto' or 'all' where nobody deals masks")
         except ArgumentError:  # too many combinations, or no room for cards below the cap
+            if insists:
+                raise
             return {}
-        firsts = np.cumsum([0, *(one.perturbed for one in sharing)]).tolist()
-        return {
-            one.name: ItemPlan(block, first) for one, first in zip(sharing, firsts, strict=False)
-        }
+        return {one.name: ItemPlan(block, number) for number, one in enumerate(sharing)}
 
     def _deck(self, k: int = 2) -> int:
         dealing = self.wish.dealing

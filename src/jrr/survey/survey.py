@@ -30,7 +30,7 @@ from jrr.survey.question import Question, Texts
 from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave
 from jrr.survey.survey_document import Together, document_of, read_survey_document
-from jrr.survey.together import JointAnswers, joint_answers
+from jrr.survey.together import JointAnswers, joint_answers, not_asked
 
 VIEWS = ("report", "cards", EVERYTHING, "dealer")
 MOST_CAPACITY = 10**12
@@ -247,9 +247,27 @@ class Survey:
         """Whether dealers announce, at the end, sums of the cards that were used."""
         return any(question.mechanism.announced for question in self.dealt)
 
-    def asked(self, answers: OpenAnswers) -> tuple[SensitiveQuestion, ...]:
-        """The perturbed answers that somebody with these open answers is asked for."""
-        return tuple(one for one in self.sensitive if is_asked(one.asked, answers))
+    def asked(
+        self, answers: OpenAnswers, person: bytes | None = None
+    ) -> tuple[SensitiveQuestion, ...]:
+        """The perturbed answers that somebody with these open answers is asked for.
+
+        Args:
+            answers: Open ones.
+            person: The name at the collector, from which follows what each person is asked where
+                not everybody is asked everything; None: whatever anybody may be asked.
+        """
+        left_out = frozenset() if person is None else not_asked(self, person)
+        return tuple(
+            one
+            for one in self.sensitive
+            if is_asked(one.asked, answers) and one.asked.name not in left_out
+        )
+
+    def share_asked(self, name: str) -> float:
+        """The share of people who are asked for a perturbed answer, of those it concerns."""
+        whole = self.joint.get(name)
+        return 1.0 if whole is None else whole.share
 
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:

@@ -34,11 +34,13 @@ class Together(Message):
 
     Attributes:
         questions: their names.
+        ask: how many of them each person is asked; which ones follows from the invitation.
         keep: the chance that all true answers are taken, by somebody with cards.
         alone: the same without cards.
     """
 
     questions: tuple[str, ...]
+    ask: int
     keep: float
     alone: float
 

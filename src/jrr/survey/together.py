@@ -3,6 +3,10 @@
 With the chance `keep` the device takes all true answers, otherwise all of them are drawn evenly.
 Each question then has cards, a deck, reports and a result of its own, as any other: what somebody
 sees of one question follows from its answer alone. What all of them lose is counted once.
+
+Each person may be asked only some of these questions. Which ones follows from the survey and from
+the name by which the collector knows the person, so that nobody can choose, and the collector can
+check it. It does not depend on any answer: that it is known costs nothing.
 """
 
 import math
@@ -13,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks, randomness
 from jrr.mechanisms.registry import from_dict
-from jrr.mechanisms.shifts import truth_of
+from jrr.mechanisms.shifts import most_asked, truth_of
+from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.promises import EVERYTHING
 
 if TYPE_CHECKING:
@@ -48,9 +53,17 @@ class JointAnswers:
 
     @cached_property
     def mechanism(self) -> "Mechanism":
-        """Of somebody who is asked all of them; who is asked fewer loses less."""
-        made: Mechanism = self._asked_for([one.mechanism.k for one in self.answers])
+        """Of somebody who is asked the most; who is asked fewer loses less."""
+        by_question: dict[str, list[int]] = {}
+        for one in self.answers:
+            by_question.setdefault(one.asked.name, []).append(one.mechanism.k)
+        made: Mechanism = self._asked_for(most_asked(list(by_question.values()), self.stated.ask))
         return made
+
+    @property
+    def share(self) -> float:
+        """The share of people who are asked a question."""
+        return self.stated.ask / len(self.stated.questions)
 
     def _asked_for(self, sizes: Sequence[int]) -> Any:
         """Of somebody who is asked answers with so many values."""
@@ -105,6 +118,29 @@ class JointAnswers:
         return reports
 
 
+def not_asked(survey: "Survey", person: bytes) -> frozenset[str]:
+    """The sensitive questions that are not for this person, though their conditions may hold.
+
+    Of questions that share a coin each person is asked those that come first when all are put in
+    the order of a hash.
+
+    Args:
+        survey: Which asks.
+        person: The name at the collector, 32 bytes.
+    """
+
+    def place(question: str) -> str:
+        return hash_of(
+            canonical_json({"survey": survey.hash, "person": person.hex(), "question": question})
+        )
+
+    return frozenset(
+        name
+        for stated in survey.together
+        for name in sorted(stated.questions, key=place)[stated.ask :]
+    )
+
+
 def joint_answers(survey: "Survey", answers: Sequence["SensitiveQuestion"]) -> list[JointAnswers]:
     """The answers that are perturbed together, checked.
 
@@ -119,6 +155,7 @@ def joint_answers(survey: "Survey", answers: Sequence["SensitiveQuestion"]) -> l
         if missing or seen & named or len(named) != len(stated.questions) or len(own) < 2:
             allowed = "sensitive questions, each of them once, with two answers at least"
             raise checks.refusal("together", list(stated.questions), allowed)
+        checks.integer("ask", stated.ask, 1, len(stated.questions))
         seen |= named
         for one in own:
             _check_coin(one, own[0], stated)

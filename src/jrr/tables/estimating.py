@@ -129,7 +129,11 @@ def estimate_opened(
         header=files.header,
         files=len(files.tables),
         estimate=mechanism.estimate(
-            everybody, decks, population=population, population_size=population_size
+            everybody,
+            decks,
+            population=population,
+            population_size=population_size,
+            asked=files.header.asked,
         ),
         n_carded=everybody.n_carded,
     )
@@ -142,6 +146,7 @@ def estimate_opened(
         decks=decks,
         population=population,
         population_size=population_size,
+        asked=files.header.asked,
     )
     return replace(result, by=by, groups=groups)
 

@@ -84,7 +84,7 @@ def answer(
                 "deal-in-group); --cardless answers without one"
             )
         if answers_from is not None:
-            answers = read_answers_file(survey, answers_from, given)
+            answers = read_answers_file(survey, answers_from, given, person.not_asked)
         else:
             to_error = wants_json()  # JSON has standard output for itself
             screen = console(to_error)
@@ -93,7 +93,7 @@ def answer(
             asked = agree or not sys.stdin.isatty()  # a script was told to by somebody
             if not asked and not click.confirm("Do you agree to take part?", err=to_error):
                 raise ProtocolError("you did not agree to take part: nothing was sent")
-            answers = ask_all(survey, spoken, given, to_error=to_error)
+            answers = ask_all(survey, spoken, given, person.not_asked, to_error=to_error)
         with waiting("sending"):
             receipt = person.answer(answers)
     _show_receipt(receipt, earlier)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -66,7 +66,9 @@ def _typed(question: "Question", value: str) -> Any:
     return value
 
 
-def read_answers_file(survey: "Survey", file: IO[str], given: dict[str, Any]) -> dict[str, Any]:
+def read_answers_file(
+    survey: "Survey", file: IO[str], given: dict[str, Any], left_out: Collection[str]
+) -> dict[str, Any]:
     """Answers by question from JSON, or the only answer that is left, as it stands there."""
     text = file.read().strip()
     try:
@@ -78,7 +80,7 @@ def read_answers_file(survey: "Survey", file: IO[str], given: dict[str, Any]) ->
     left = [
         question.name
         for question in survey.questions
-        if question.name not in given and is_asked(question, given)
+        if question.name not in {*given, *left_out} and is_asked(question, given)
     ]
     if len(left) != 1:  # the text is not repeated: somebody's answers stand in it
         raise ArgumentError(
@@ -91,12 +93,26 @@ def read_answers_file(survey: "Survey", file: IO[str], given: dict[str, Any]) ->
 
 
 def ask_all(
-    survey: "Survey", language: str, given: dict[str, Any], *, to_error: bool
+    survey: "Survey",
+    language: str,
+    given: dict[str, Any],
+    left_out: Collection[str],
+    *,
+    to_error: bool,
 ) -> dict[str, Any]:
-    """Every question that applies and has no answer yet, one after another."""
+    """Every question that applies and has no answer yet, one after another.
+
+    Args:
+        survey: Which asks.
+        language: In which.
+        given: Open answers that are known.
+        left_out: Questions that are not for this person.
+        to_error: Whether questions are shown on the error stream.
+    """
     answers: dict[str, Any] = {}
     openly: dict[str, Any] = {}  # open answers, which decide what is asked next
-    for number, question in enumerate(survey.questions, 1):
+    questions = [one for one in survey.questions if one.name not in left_out]
+    for number, question in enumerate(questions, 1):
         if not is_asked(question, openly):
             continue
         name = question.name
@@ -105,7 +121,7 @@ def ask_all(
         else:
             how = "changed here before it is sent" if question.sensitive else "sent as it is"
             text = f"{question.text[language]} ({how})"
-            click.echo(f"\n{number}/{len(survey.questions)} {text}", err=to_error)
+            click.echo(f"\n{number}/{len(questions)} {text}", err=to_error)
             try:
                 answers[name] = _ask(question, language, to_error)
             except click.Abort as error:

@@ -154,6 +154,7 @@ class Collecting(Describing):
         carded: ArrayLike | bool | None = None,
         population: Population | str = "respondents",
         population_size: float | None = None,
+        asked: float = 1.0,
     ) -> Estimate:
         """Unbiased counts with error bars.
 
@@ -166,6 +167,7 @@ class Collecting(Describing):
             population: whom error bars speak of: "respondents", or with "sample" those whom the
                 respondents are a random sample of (`Estimate.for_population`).
             population_size: people in that population; None: no end of them.
+            asked: the share of those who answered that were asked this (`Estimate.for_population`).
 
         Returns:
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
@@ -209,7 +211,7 @@ class Collecting(Describing):
                 _stratum(moments, tally.n_carded, tally.carded, decks, tally.known),
                 _stratum(moments.without_cards(), tally.n_cardless, tally.cardless, 1),
             ]
-        return Estimate(strata).for_population(population, population_size)
+        return Estimate(strata).for_population(population, population_size, asked)
 
     def _tally_of(
         self,

@@ -125,7 +125,8 @@ def final_estimate(
     found = tallies(store, held, name, also_in=also_in)
     whole, _ = _without_masks(held, held.survey.by_name[name], found, None)
     mechanism = held.mechanism(name)
-    return mechanism.estimate(whole, _decks(held, name, whole), population=population)
+    share = held.survey.share_asked(name)
+    return mechanism.estimate(whole, _decks(held, name, whole), population=population, asked=share)
 
 
 def tallies(
@@ -218,12 +219,17 @@ def _results(
     """The estimate of everybody and, where asked for, of each group and their differences."""
     survey, mechanism = held.survey, held.mechanism(question.name)
     decks, level = _decks(held, question.name, whole), wish.level
-    drawn: dict[str, Any] = {"population": wish.population, "population_size": wish.population_size}
+    drawn: dict[str, Any] = {
+        "population": wish.population,
+        "population_size": wish.population_size,
+        "asked": survey.share_asked(question.name),
+    }
     everybody = mechanism.estimate(whole, decks, **drawn)
     results: dict[str, Any] = {
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,
         "decks": decks,
+        "asked": drawn["asked"],
         "estimate": everybody.to_dict(level, simultaneous=wish.simultaneous),
     }
     numbers = None if question.number is None else Numbers(*question.number, mechanism)

@@ -1,0 +1,279 @@
+"""Each person is asked some questions of a shared coin: which, at what cost, with what noise."""
+
+import itertools
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jrr
+from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.shifts import most_asked, truth_of
+from jrr.protocol.identity import COLLECTOR, invitation_secret, new_invitation, pseudonym
+from jrr.survey.answers import read_answers
+from jrr.survey.draft import Draft
+from jrr.survey.messages import read_upload, report_message, upload
+from jrr.survey.plan import PlanOptions, plan_draft
+from jrr.survey.survey import Survey
+from jrr.survey.together import not_asked
+from tests import survey as shared
+from tests.statistics_rules import accepts_only, chi_square, skewed
+
+OPEN = {"name": "sector", "kind": "choice", "text": "S?", "labels": ["public", "private"]}
+QUESTIONS: list[dict[str, Any]] = [
+    OPEN | {"sensitive": False},
+    {"name": "a", "kind": "yes-no", "text": "A?", "prefer_not": True},
+    {"name": "b", "kind": "choice", "text": "B?", "labels": ["x", "y", "z", "w"]},
+    {"name": "c", "kind": "several", "text": "C?", "labels": ["u", "v"]},
+    {"name": "e", "kind": "yes-no", "text": "E?", "only_if": {"sector": "public"}},
+]
+
+
+def survey(ask: int | str = 2, **options: Any) -> Survey:
+    wish = {"split": "together", "ask": ask, "epsilon": 2.0, "languages": ["en"]}
+    return shared.survey_of(shared.asked(*QUESTIONS, **wish), people=1_000, **options)
+
+
+def person(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+def everything(made: Survey, name: bytes) -> dict[str, Any]:
+    """Answers to whatever this person is asked."""
+    answers = {"sector": "public", "a": None, "b": "y", "c": ["v"], "e": "yes"}
+    return {key: value for key, value in answers.items() if key not in not_asked(made, name)}
+
+
+def test_who_is_asked_what_is_even_and_cannot_be_chosen() -> None:
+    """Every pair of the four questions, as often; another wave draws anew."""
+    made = survey()
+    assert [one.ask for one in made.together] == [2]
+    assert Survey.from_bytes(made.to_bytes()).together == made.together
+    pairs = Counter(not_asked(made, person(at)) for at in range(6_000))
+    assert {len(pair) for pair in pairs} == {2}
+    assert len(pairs) == 6
+    counts = list(pairs.values())
+    accepts_only(lambda law: chi_square(counts, law), [1 / 6] * 6, skewed([1 / 6] * 6))
+    other = survey()
+    assert other.hash != made.hash
+    same = sum(not_asked(made, person(at)) == not_asked(other, person(at)) for at in range(600))
+    assert 60 < same < 140  # one in six
+
+
+@pytest.mark.parametrize("ask", [1, 2, 3, "all"])
+def test_nobody_loses_more_than_is_promised(ask: int | str) -> None:
+    """Whichever questions somebody is asked, on whatever branch: every view, by enumeration."""
+    made = survey(ask)
+    whole = made.joint["a"]
+    most = 0.0
+    for left in (0, 1):  # somebody who is not asked E
+        names = ["a", "b", "c", "e"][: 4 - left]
+        for chosen in itertools.combinations(["a", "b", "c", "e"], whole.stated.ask):
+            items = [one for one in made.sensitive if one.asked.name in set(chosen) & set(names)]
+            if not items:
+                continue
+            one = whole._asked_for([item.mechanism.k for item in items])
+            for view in ("report", "cards", "everything", "dealer"):
+                held = one.epsilon("cards" if view == "everything" else view, made.colluders)
+                assert held <= made.guarantee(view)
+                assert held <= made.loss(view, items)
+            most = max(most, one.epsilon("cards", 5))
+    assert most > 0.7 * made.guarantee("cards")  # "several" beside larger items: a bound
+    if ask in (3, "all"):
+        assert most > 0.99 * made.guarantee("cards")
+    assert made.guarantee("cards") <= 2.0
+
+
+def test_larger_items_lose_more() -> None:
+    """With answers kept as often, the loss rises with every size and with every further item."""
+
+    def loss(sizes: tuple[int, ...]) -> float:
+        k = math.prod(sizes)
+        coin = jrr.Block(sizes) if len(sizes) > 1 else jrr.Choice(k)
+        made = jrr.MRR(
+            500, p=truth_of(0.6, k), card_rate=0.2, announced_rate=0.8, coin=coin, alone=0.9
+        )
+        return made.epsilon("cards", 5)
+
+    for sizes in itertools.product((2, 3, 4), repeat=2):
+        for at in range(2):
+            larger = list(sizes)
+            larger[at] += 1
+            assert loss(tuple(larger)) > loss(sizes)
+        assert loss((*sizes, 2)) > loss(sizes) > loss(sizes[:1])
+    assert most_asked([(2,), (4,), (2, 2), (3,)], 1) == (4, 2)
+    for questions in ([(2,), (4,), (2, 2), (3,)], [(2,) * 3, (3, 3), (5,)]):
+        for asked in range(1, len(questions) + 1):
+            bound = most_asked(questions, asked)
+            for some in itertools.combinations(questions, asked):
+                own = sorted(itertools.chain(*some), reverse=True)
+                assert len(own) <= len(bound)
+                assert all(a <= b for a, b in zip(own, bound, strict=False))
+
+
+def test_a_device_answers_what_it_is_asked_and_nothing_else() -> None:
+    made = survey()
+    name = person(5)
+    left_out = sorted(not_asked(made, name))
+    given, values = read_answers(made, everything(made, name), None, name)
+    assert {made.by_name[one].asked.name for one in values} | set(left_out) == set("abce")
+    more = everything(made, name) | {left_out[0]: "yes"}
+    with pytest.raises(ArgumentError, match="questions that are asked of this person, got one to"):
+        read_answers(made, more, None, name)
+    swapped = dict(everything(made, name))
+    del swapped[next(key for key in swapped if key != "sector")]
+    swapped[left_out[0]] = "yes"
+    with pytest.raises(ArgumentError, match="answers must"):
+        read_answers(made, swapped, None, name)
+    assert given == {"sector": "public"}
+
+
+def test_the_collector_takes_no_other_subset() -> None:
+    made = survey()
+    secret = invitation_secret(new_invitation())
+    name = pseudonym(secret, made.collector_salt, COLLECTOR)
+    given, values = read_answers(made, everything(made, name), None, name)
+    whole = made.joint["a"]
+
+    def body(values: dict[str, int]) -> bytes:
+        mechanisms = {one: made.by_name[one].mechanism for one in values}
+        reports = whole.respond(mechanisms, values, {}, jrr.SeededRandom(1))
+        told = {
+            one: report_message(mechanisms[one], report, False, None)
+            for one, report in reports.items()
+        }
+        return upload(name, given, told)
+
+    assert set(read_upload(made, body(values)).reports) == set(values)
+    for wrong in (
+        {one.name: 0 for one in made.sensitive},
+        {one.name: 0 for one in made.sensitive if one.asked.name in not_asked(made, name)},
+        dict(list(values.items())[1:]),
+    ):
+        with pytest.raises(DamagedError, match="exactly the questions that this person is asked"):
+            read_upload(made, body(wrong))
+
+
+def test_errors_of_results_have_the_noise_of_who_was_asked() -> None:
+    """Of those who answered: sampling without replacement; of larger populations as any sample."""
+    m = jrr.RR(p=0.9)
+    reports = [1] * 300 + [0] * 700
+    alone, some = m.estimate(reports), m.estimate(reports, asked=0.25)
+    share = float(alone.frequencies[1])
+    drawn = share * (1 - share) / 1_000 * (1 - 0.25) * 4_000 / 3_999
+    assert some.stderr[1] ** 2 == pytest.approx(alone.stderr[1] ** 2 + drawn)
+    assert some.population == "respondents"
+    assert some.population_size is None
+    of_all = some.for_population("sample", 4_000)
+    assert of_all.stderr[1] == pytest.approx(some.stderr[1])
+    assert of_all.for_population("respondents").stderr[1] == some.stderr[1]
+    assert some.for_population("sample").stderr[1] > some.stderr[1]
+    wide, narrow = some.interval(), alone.interval()
+    assert wide[0][1] < narrow[0][1] < narrow[1][1] < wide[1][1]
+    pooled = jrr.pooled(some, some)
+    assert pooled.stderr[1] == pytest.approx(some.stderr[1] / math.sqrt(2), rel=1e-3)
+    with pytest.raises(ArgumentError, match="of the same population"):
+        jrr.pooled(some, alone)
+    for wrong in (0, 1.5, "half"):
+        with pytest.raises(ArgumentError, match="asked must be"):
+            m.estimate(reports, asked=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("frequency", [0.05, 0.5])
+def test_intervals_hold_of_those_who_answered(frequency: float) -> None:
+    """At least 94.5% of intervals hold the share among all, of whom two fifths were asked."""
+    n, runs, rng = 1_000, 1_500, np.random.default_rng(11)
+    made = plan_draft(shared.asked(*FIVE, split="together", ask=2, epsilon=2.0), n)
+    m = made.questions[0].plan.mechanism
+    assert isinstance(m, jrr.MRR)
+    rate, held = m.announced_rate, round(frequency * n)
+    asked = rng.binomial(n, 0.4, runs)
+    ones = rng.hypergeometric(held, n - held, asked)
+    p, q = float(m.moments.p[0]), float(m.moments.q[0])
+    told = rng.binomial(ones, p) + rng.binomial(asked - ones, q)
+    scale = 1 - math.exp(-rate)
+    noise = rng.geometric(scale, runs) - rng.geometric(scale, runs)
+    hits = naive = 0
+    for reports, total in zip(asked.tolist(), (told + noise).tolist(), strict=True):
+        tally = tally_of(m, reports, total)
+        low, high = m.estimate(tally, asked=0.4).interval()
+        hits += bool(low[1] <= held / n <= high[1])
+        low, high = m.estimate(tally).interval()
+        naive += bool(low[1] <= held / n <= high[1])
+    assert hits / runs > 0.945 - 3 * math.sqrt(0.05 * 0.95 / runs)
+    if frequency == 0.5:
+        assert naive / runs < 0.93  # without the noise of who is asked
+
+
+def tally_of(m: jrr.MRR, reports: int, total: int) -> Any:
+    """So many reports whose numbers, masks taken off with noise, add up to the total."""
+    marks = np.zeros(reports, np.int16)
+    within = min(max(total, 0), reports)
+    marks[:within] = 1
+    return m.settle(m.tally(marks, True), announced=within - total)
+
+
+FIVE: list[dict[str, Any]] = [
+    {"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(5)
+]
+
+
+def test_drafts_say_how_many_are_asked() -> None:
+    for ask in ("auto", "all", 1, 5):
+        draft = shared.asked(*FIVE, split="together", ask=ask)
+        assert Draft.from_dict(draft.to_dict()) == draft
+    assert shared.asked(*FIVE).ask == "auto"
+    for wrong, split, words in (
+        ("some", "together", "ask must be one of 'auto', 'all'"),
+        (0, "together", "ask must be a whole number"),
+        (2.5, "together", "ask must be a whole number"),
+        (True, "together", "ask must be a whole number"),
+        (2, "even", "ask must be 'auto' or 'all' with split='even'"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            shared.asked(*FIVE, split=split, ask=wrong)
+    for ask, options, words in (
+        (6, PlanOptions(), r"ask must be a whole number in 1\.\.5"),
+        (2, PlanOptions(mechanism="rr"), "ask must be 'auto' or 'all' without two answers"),
+        (2, PlanOptions(announced=False), "ask must be 'all' with a closed deck"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            plan_draft(shared.asked(*FIVE, split="together", ask=ask), 2_000, options=options)
+
+
+def test_auto_is_the_best_number() -> None:
+    """No other number has a smaller largest quotient of margin and margin wanted."""
+    questions = [FIVE[0] | {"margin": 0.01}, *FIVE[1:]]
+    margins = {}
+    for ask in ("auto", "all", 1, 2, 3, 4, 5):
+        made = plan_draft(shared.asked(*questions, split="together", ask=ask, epsilon=1.0), 2_000)
+        margins[ask] = max(one.margin / one.question.margin for one in made.questions)
+        assert made.guarantees["everything"] <= 1.0
+    assert margins["auto"] == min(margins.values())
+    assert margins["all"] == margins[5]
+    told = made.to_dict()["questions"][0]
+    assert told["asked"] == 1.0
+
+
+def test_closed_decks_ask_everybody_everything() -> None:
+    made = plan_draft(
+        shared.asked(*FIVE, split="together", epsilon=2.0),
+        2_000,
+        options=PlanOptions(announced=False),
+    )
+    assert [one.ask for one in made.together] == [5]
+
+
+def test_headers_of_files_say_what_share_was_asked() -> None:
+    from jrr.tables.header import Header
+
+    header = Header("reports", jrr.RR(p=0.75), asked=0.5)
+    assert Header.from_json(header.to_json(), "x") == header
+    assert "asked" not in json.loads(Header("reports", jrr.RR(p=0.75)).to_json())
+    with pytest.raises(DamagedError, match="asked must be"):
+        Header.from_json(header.to_json().replace('"asked": 0.5', '"asked": 2'), "x")
