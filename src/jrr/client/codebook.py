@@ -95,7 +95,9 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
         "columns": columns,
     }
     if survey.together:
-        document["together"] = [list(one.questions) for one in survey.together]
+        document["together"] = [
+            {"questions": list(one.questions), "ask": one.ask} for one in survey.together
+        ]
         document["note"] = (
             "Answers to questions named in `together` were changed by one coin: estimates of each "
             "are right, tables of two of them from single rows are not."
@@ -112,6 +114,10 @@ def _open_column(question: "Question", language: str) -> dict[str, str]:
 
 def _report_column(one: "SensitiveQuestion", language: str) -> dict[str, str]:
     row = _about(one.asked, language)
+    stated = one.survey.together_with(one.name)
+    if stated is not None and stated.ask < len(stated.questions):
+        drawn = f"drawn for each person: {stated.ask} of {len(stated.questions)} questions"
+        row["asked_if"] = "; ".join(filter(None, (row["asked_if"], drawn)))
     if one.label is not None:
         row["text"] += f" {one.asked.labels[one.label][language]}"
     mechanism = one.mechanism

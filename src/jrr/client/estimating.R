@@ -82,7 +82,8 @@ people_of <- function(data, question, group = NULL) {
 }
 
 # The variance of a weighted sum of counts; those with a card of one deck are tied together.
-variance_of <- function(strata, weights, m, sampled) {
+# drawn: how much of the noise of drawing people counts, from 0 to 1.
+variance_of <- function(strata, weights, m, drawn) {
   here <- !sapply(strata, is.null)
   if (!any(here)) return(0)
   strata <- strata[here]
@@ -94,9 +95,9 @@ variance_of <- function(strata, weights, m, sampled) {
   variance <- variance + total("masks", 2)
   n <- sapply(strata, function(one) one$n) * weights
   variance <- variance - m$mask_tie * (sum(n)^2 - sum(n^2)) / m$gain^2
-  if (sampled) {
+  if (drawn > 0) {
     apart <- (m$lean_holder - m$lean_other) / m$gain
-    variance <- variance + (1 - m$tied * apart^2) * total("drawn", 2)
+    variance <- variance + drawn * (1 - m$tied * apart^2) * total("drawn", 2)
   }
   pmax(variance, 0)
 }
@@ -104,8 +105,9 @@ variance_of <- function(strata, weights, m, sampled) {
 stderr_of <- function(people, signs, question, sampled) {
   weights <- signs / sapply(people, function(one) one$n)
   kinds <- c("with_card", "without_card")
+  drawn <- if (sampled) 1 else 1 - question$asked # some of those who answered were asked
   parts <- lapply(kinds, function(kind) {
-    variance_of(lapply(people, function(one) one[[kind]]), weights, question[[kind]], sampled)
+    variance_of(lapply(people, function(one) one[[kind]]), weights, question[[kind]], drawn)
   })
   sqrt(Reduce(`+`, parts))
 }

@@ -35,7 +35,8 @@ _HEAD = """\
 # whatever the number is, and gain what the upper end adds to that. People with and without a card
 # are estimated apart and added. Reports with a card hide a secret number (a mask); mask_sum is what
 # dealers told of these, and comes off.
-# Standard errors are of the people who answered; sampled = TRUE adds those of drawing them at
+# Standard errors are of the people who answered, of whom some were asked where asked is below 1;
+# sampled = TRUE adds those of drawing them at
 # random from a large population. jrr's intervals are not value +- 1.96 stderr: they test every
 # value under its own noise (jrr survey report).
 #
@@ -128,6 +129,7 @@ def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
         "by": "NULL" if told.by is None else _text(told.by),
         "merged": f"list({', '.join(merged)})",
         "min_cell": _number(question.survey.min_cell),
+        "asked": _number(question.survey.share_asked(question.name)),
         "with_card": _with_card(question, result),
         "masks": _masks(question, result),
         "without_card": _moments(question.mechanism.moments.without_cards()),

@@ -170,11 +170,13 @@ class _Fetch:
         """One question with its result, or why there is none."""
         question, survey = asked.question, self.operator.survey
         mechanism = survey.mechanisms[question.name]
+        drawn = survey.together_with(asked.answers[0].name)
         found = ReportedQuestion(
             name=question.name,
             text=_in(question.text, self.language),
             kind=question.kind,
             asked_if=_conditions(survey, question, self.language),
+            drawn=None if drawn is None else (drawn.ask, len(drawn.questions)),
             ends=asked.answers[0].number,
             perturbation=Perturbation(
                 mechanism=mechanism.name,

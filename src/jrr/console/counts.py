@@ -40,17 +40,18 @@ def count_invited(connection: Connection, survey: "Survey") -> int:
 def without_card(connection: Connection, survey: "Survey") -> int:
     """How many answered without a card; takes longer the more reports there are."""
     # Those questions first that everybody is asked.
-    dealt = sorted(survey.dealt, key=lambda question: bool(question.asked.only_if))
+    dealt = sorted(survey.dealt, key=lambda question: not question.is_for_everybody)
     if not dealt:
         return 0
-    number = [question.name for question in survey.sensitive].index(dealt[0].name)
+    names = [question.name for question in survey.sensitive]
+    some = dealt[:1] if dealt[0].is_for_everybody else dealt
     table = CollectorStore.reports
     query = (
-        select(func.count())
+        select(func.count(table.c.pseudonym.distinct()))
         .select_from(table)
         .where(
             table.c.survey == survey.hash,
-            table.c.question == number,
+            table.c.question.in_([names.index(question.name) for question in some]),
             table.c.carded.is_(False),
         )
     )

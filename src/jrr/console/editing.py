@@ -38,6 +38,7 @@ def new_document() -> dict[str, Any]:
         "languages": ["en"],
         "epsilon": 1.0,
         "split": "even",
+        "ask": "auto",
         "waves": 1,
         "questions": [],
     }
@@ -59,6 +60,7 @@ def read_document(form: Form) -> dict[str, Any]:
         "languages": languages,
         "epsilon": _number(form.get("epsilon", "1")),
         "split": form.get("split", "even"),
+        "ask": _number(form.get("ask", "auto").strip() or "auto"),
         "waves": _number(form.get("waves", "1")),
         "questions": questions,
     }

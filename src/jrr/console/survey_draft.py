@@ -36,6 +36,7 @@ def draft_of(survey: "Survey") -> Draft:
         ),
         epsilon=_rounded(survey.guarantee(_VIEW) * (1.0 if is_even else _LESS)),
         split="together" if survey.together else "even" if is_even else "weight",
+        ask=survey.together[0].ask if survey.together else "auto",
         waves=survey.waves,
         by=survey.by,
         contact=survey.contact,

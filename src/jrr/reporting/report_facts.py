@@ -68,6 +68,7 @@ class ReportedQuestion:
     kind: str  # "yes-no", "choice", "several", "scale" or "number"
     perturbation: Perturbation
     asked_if: str | None = None  # of whom it was asked; None: of everybody
+    drawn: tuple[int, int] | None = None  # each person was asked so many of so many such questions
     n: int | None = None  # people whose answers are here; None: no result yet
     carded: int = 0
     cardless: int = 0

@@ -157,6 +157,9 @@ class _Page:
         parts = [f"<article><h3>{_text(question.text)}</h3>"]
         if question.asked_if is not None:
             parts.append(_note(say("results.asked_if", conditions=question.asked_if)))
+        if question.drawn is not None and question.drawn[0] < question.drawn[1]:
+            ask, of = map(count, question.drawn)
+            parts.append(_note(say("results.drawn", ask=ask, of=of)))
         if question.n is None:
             parts.append(_paragraph(say("results.none", reason=question.reason or "")))
             return "".join([*parts, "</article>"])

@@ -60,6 +60,11 @@ class SensitiveQuestion:
         return hash_of(canonical_json({"survey": self.survey.hash, "question": self.name}))
 
     @property
+    def is_for_everybody(self) -> bool:
+        """Whether whoever answers the survey is asked for it."""
+        return not self.asked.only_if and self.survey.share_asked(self.name) == 1
+
+    @property
     def deals(self) -> bool:
         """Whether contributors are dealt cards for it."""
         return self.mechanism.deals

@@ -264,10 +264,15 @@ class Survey:
             if is_asked(one.asked, answers) and one.asked.name not in left_out
         )
 
+    def together_with(self, name: str) -> Together | None:
+        """The questions that share a coin with a perturbed answer; None: it has its own."""
+        whole = self.joint.get(name)
+        return None if whole is None else whole.stated
+
     def share_asked(self, name: str) -> float:
         """The share of people who are asked for a perturbed answer, of those it concerns."""
-        whole = self.joint.get(name)
-        return 1.0 if whole is None else whole.share
+        stated = self.together_with(name)
+        return 1.0 if stated is None else stated.ask / len(stated.questions)
 
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:

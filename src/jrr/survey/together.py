@@ -60,11 +60,6 @@ class JointAnswers:
         made: Mechanism = self._asked_for(most_asked(list(by_question.values()), self.stated.ask))
         return made
 
-    @property
-    def share(self) -> float:
-        """The share of people who are asked a question."""
-        return self.stated.ask / len(self.stated.questions)
-
     def _asked_for(self, sizes: Sequence[int]) -> Any:
         """Of somebody who is asked answers with so many values."""
         k = math.prod(sizes)

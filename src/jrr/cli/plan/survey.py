@@ -81,6 +81,12 @@ def survey(
     branched = ", ".join(one.question.name for one in made.questions if one.question.only_if)
     if branched:
         lines.append(f"Asked of some people only, so that their margins are wider: {branched}.")
+    for one in made.together:
+        if one.ask < len(one.questions):
+            lines.append(
+                f"Each person is asked {one.ask} of these {len(one.questions)}, drawn by the "
+                f"invitation; margins count that: {', '.join(one.questions)}."
+            )
     if read.open:
         lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
     headings = ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes")

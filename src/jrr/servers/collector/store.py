@@ -350,7 +350,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     def report_counts(self, held: CollectorSurvey) -> dict[str, int]:
         """Question -> how many reports there are; only those that not all are asked are counted."""
         people = self.people_count(held)
-        counts = {one.name: people for one in held.survey.sensitive if not one.asked.only_if}
+        counts = {one.name: people for one in held.survey.sensitive if one.is_for_everybody}
         others = [number for name, number in held.numbers.items() if name not in counts]
         table, names = self.reports, list(held.numbers)
         query = (
