@@ -272,8 +272,8 @@ def test_closed_decks_ask_everybody_everything() -> None:
 def test_headers_of_files_say_what_share_was_asked() -> None:
     from jrr.tables.header import Header
 
-    header = Header("reports", jrr.RR(p=0.75), asked=0.5)
+    header = Header("reports", jrr.RR(p=0.75), share_asked=0.5)
     assert Header.from_json(header.to_json(), "x") == header
-    assert "asked" not in json.loads(Header("reports", jrr.RR(p=0.75)).to_json())
-    with pytest.raises(DamagedError, match="asked must be"):
-        Header.from_json(header.to_json().replace('"asked": 0.5', '"asked": 2'), "x")
+    assert "share_asked" not in json.loads(Header("reports", jrr.RR(p=0.75)).to_json())
+    with pytest.raises(DamagedError, match="share_asked must be"):
+        Header.from_json(header.to_json().replace('"share_asked": 0.5', '"share_asked": 2'), "x")

@@ -133,7 +133,7 @@ def estimate_opened(
             decks,
             population=population,
             population_size=population_size,
-            asked=files.header.asked,
+            asked=files.header.share_asked,
         ),
         n_carded=everybody.n_carded,
     )
@@ -146,7 +146,7 @@ def estimate_opened(
         decks=decks,
         population=population,
         population_size=population_size,
-        asked=files.header.asked,
+        asked=files.header.share_asked,
     )
     return replace(result, by=by, groups=groups)
 

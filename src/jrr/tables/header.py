@@ -40,7 +40,7 @@ _LEFT_OUT: dict[str, Any] = {
     "rows": None,
 }
 _NEEDED = {"jrr", "holds", "mechanism"}
-_FIELDS = _NEEDED | set(_LEFT_OUT) | {"number", "sums", "shared", "asked"}
+_FIELDS = _NEEDED | set(_LEFT_OUT) | {"number", "sums", "shared", "share_asked"}
 
 
 class SharedBudget(NamedTuple):
@@ -75,7 +75,7 @@ class Header:
         sums: where reports hold masks, what dealers told of them.
         permanent: where reports are of what devices remember, what made that (`of_rounds`).
         shared: where a person answered other questions too, what all of them lose together.
-        asked: the share of those who answered that were asked this question.
+        share_asked: the share of those who answered that were asked this question.
         rows: how many there are, where the format has no place of its own for that.
 
     Raises:
@@ -102,7 +102,7 @@ class Header:
     sums: CardSums | None = None
     shared: SharedBudget | None = None
     permanent: "RR | None" = None
-    asked: float = 1.0
+    share_asked: float = 1.0
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -178,8 +178,8 @@ class Header:
             more["number"] = self.number._asdict()
         if self.sums is not None:
             more["sums"] = self.sums.to_document()
-        if self.asked != 1:
-            more["asked"] = self.asked
+        if self.share_asked != 1:
+            more["share_asked"] = self.share_asked
         if self.shared is not None:
             more["shared"] = self.shared._asdict() | {"questions": list(self.shared.questions)}
         return more | {
@@ -261,8 +261,8 @@ class Header:
             sums=None if sums is None else CardSums.from_document(sums, width),
             shared=_shared(document.get("shared")),
             permanent=permanent,
-            asked=checks.real(
-                "asked", document.get("asked", 1.0), "in (0, 1]", 0.0, 1.0, open_low=True
+            share_asked=checks.real(
+                "share_asked", document.get("share_asked", 1), "in (0, 1]", 0.0, 1.0, open_low=True
             ),
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )

@@ -21,6 +21,6 @@ def header_of(held: "CollectorSurvey", name: str) -> Header:
         question=question.text,
         labels=question.labels if question.number is None else (),
         number=None if question.number is None else NumberRange.checked(*question.number),
-        asked=held.survey.share_asked(name),
+        share_asked=held.survey.share_asked(name),
         sums=held.told_of(name) if question.mechanism.masked and held.sums is not None else None,
     )
