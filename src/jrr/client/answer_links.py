@@ -5,19 +5,21 @@ The invitation stands after the #, which browsers keep to themselves: no server 
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
-from jrr.client.letters import Letter, letters_page
+from jrr.client.letters import ALL, Letter, letters_page
 from jrr.client.qr import qr_png
 from jrr.protocol.addresses import check_address, without_slash
 
 Format = Literal["csv", "links", "qr", "letters"]
 # The first is what people are sent; the last is for programs, and shows a person nothing.
 COLUMNS = ("link", "invitation", "program_link")
+NOTES = ("name", "spare")  # of one's own: no server is told of them
+Notes = Mapping[str, tuple[str, str]]  # invitation -> what stands in these columns
 FORMATS: tuple[Format, ...] = ("csv", "links", "qr", "letters")
 PUBLIC_LIMITS = (
     "One link for all: anybody who has it may answer, also several times from several devices; "
@@ -70,6 +72,7 @@ def write_answer_links(
     letter: Letter | None = None,
     language: str | None = None,
     exactly: bool = False,
+    notes: Notes | None = None,
 ) -> Path:
     """Write links to the answer page in one of the formats.
 
@@ -85,6 +88,7 @@ def write_answer_links(
         letter: What letters say besides.
         language: In which the page begins; None: that of the browser.
         exactly: Whether the result is to have this very name, and no other ending.
+        notes: What stands in the columns `NOTES` of a table.
 
     Returns:
         The file or folder.
@@ -99,11 +103,17 @@ def write_answer_links(
     if format == "qr":
         people = [None] if invitations is None else list(invitations)
         start = page_address(page)
-        links = [answer_link(start, link, one, language) for one in people]
+        links = [answer_link(start, link, one, _begins_in(language)) for one in people]
         _write_pictures(target, people, links)
         return target
     text = answer_links_text(
-        format, page=page, link=link, invitations=invitations, letter=letter, language=language
+        format,
+        page=page,
+        link=link,
+        invitations=invitations,
+        letter=letter,
+        language=language,
+        notes=notes,
     )
     write_whole(target, text, private=invitations is not None)
     return target
@@ -117,18 +127,26 @@ def answer_links_text(
     invitations: Sequence[str] | None,
     letter: Letter | None = None,
     language: str | None = None,
+    notes: Notes | None = None,
 ) -> str:
     """What `write_answer_links` writes: a table (csv), lines (links) or a page (letters)."""
     start = page_address(page)
     people = [None] if invitations is None else list(invitations)
-    links = [answer_link(start, link, one, language) for one in people]
+    links = [answer_link(start, link, one, _begins_in(language)) for one in people]
     if format == "links":
         return "".join(f"{one}\n" for one in links)
     if format == "letters":
         assert letter is not None  # of this format
         return letters_page(links, people, page=start, link=link, letter=letter)
     rows = [[shown, one or "", link] for one, shown in zip(people, links, strict=True)]
-    return _table([COLUMNS, *rows])
+    if notes:
+        rows = [[*row, *notes.get(row[1], ("", ""))] for row in rows]
+    return _table([(*COLUMNS, *NOTES) if notes else COLUMNS, *rows])
+
+
+def _begins_in(language: str | None) -> str | None:
+    """In which language the page begins: where letters are in all of them, in the browser's."""
+    return None if language == ALL else language
 
 
 def _beside(out: Path, format: Format) -> Path:

@@ -3,12 +3,13 @@
 It asks nobody for anything: styles and codes stand in the page itself.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from jrr._base import checks
 from jrr.client.qr import qr_svg
 from jrr.protocol.addresses import split_link
 from jrr.reporting.catalogue import known_languages, text, texts
@@ -45,6 +46,10 @@ def grouped(invitation: str) -> str:
     return " ".join(invitation[at : at + GROUP] for at in starts)
 
 
+REMINDERS = ("", "all", "unused")  # none; to everybody; to those who have not answered
+ALL = "all"  # as a language: every one of the survey
+
+
 @dataclass(frozen=True, kw_only=True)
 class Letter:
     """What every letter says."""
@@ -54,17 +59,58 @@ class Letter:
     by: str | None = None  # who asks; None: the collector's host
     contact: str | None = None  # whom to ask
     page_knows: bool = False  # whether the page opens this survey without being told which
+    words: str | None = None  # one's own, instead of what the catalogue says of the survey
+    reminder: str = ""  # one of `REMINDERS`
+    waves: int = 1  # how often its invitation can be used
+    also: tuple["Letter", ...] = ()  # the same in other languages, on the same sheet
 
 
-def letter_of(survey: "Survey", language: str | None, *, page_knows: bool = False) -> Letter:
-    """What letters of a survey say, in a language; None: its first."""
+def letter_of(
+    survey: "Survey",
+    language: str | None,
+    *,
+    page_knows: bool = False,
+    words: Mapping[str, str] | None = None,
+    reminder: str = "",
+) -> Letter:
+    """What letters of a survey say.
+
+    Args:
+        survey: To which they invite.
+        language: None: its first; `ALL`: each, one below the other.
+        page_knows: Whether the page opens this survey without being told which.
+        words: One's own, by language, instead of `usual_words`.
+        reminder: One of `REMINDERS`.
+    """
+    more = {"page_knows": page_knows, "words": words, "reminder": reminder}
+    if language == ALL:
+        first, *others = (letter_of(survey, code, **more) for code in survey.languages)  # type: ignore[arg-type]
+        return replace(first, also=tuple(others))
     language = language or survey.languages[0]
     spoken = language if language in survey.languages else survey.languages[0]
     by, contact = ((told or {}).get(spoken) for told in (survey.by, survey.contact))
     title = survey.title[spoken]
     if title in _texts_of_questions(survey):  # a question is nothing to print on a letter
         title = text(language, "letter.title")
-    return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)
+    return Letter(
+        title=title,
+        language=language,
+        by=by,
+        contact=contact,
+        page_knows=page_knows,
+        words=(words or {}).get(spoken),
+        reminder=checks.one_of("reminder", reminder, REMINDERS),
+        waves=survey.waves,
+    )
+
+
+def usual_words(survey: "Survey", language: str) -> str:
+    """What letters say of a survey unless somebody writes something else."""
+    who = (survey.by or {}).get(language) or urlsplit(survey.collector).netloc
+    asks, changed, choice = (
+        text(language, f"letter.{key}", who=who) for key in ("asks", "changed", "choice")
+    )
+    return f"{asks}\n\n{changed} {choice}"
 
 
 def _texts_of_questions(survey: "Survey") -> set[str]:
@@ -91,10 +137,9 @@ def letters_page(
     Returns:
         HTML.
     """
-    code = letter.language.split("-")[0]
-    known = code if code in known_languages() else "en"
+    known = _known(letter)
     sheets = "\n".join(
-        _sheet(shown, one, page=page, link=link, letter=letter, language=known)
+        _sheet(shown, one, page=page, link=link, letter=letter)
         for shown, one in zip(links, invitations, strict=True)
     )
     direction = texts(known)["direction"]
@@ -108,9 +153,27 @@ def letters_page(
     )
 
 
-def _sheet(
-    shown: str, invitation: str | None, *, page: str, link: str, letter: Letter, language: str
+def _known(letter: Letter) -> str:
+    """The language of the catalogue's words in a letter."""
+    code = letter.language.split("-")[0]
+    return code if code in known_languages() else "en"
+
+
+def _sheet(shown: str, invitation: str | None, *, page: str, link: str, letter: Letter) -> str:
+    """One person's, with the code once and the words in each language."""
+    parts = [_words(shown, invitation, page=page, link=link, letter=letter, is_first=True)]
+    parts += [
+        _words(shown, invitation, page=page, link=link, letter=one, is_first=False)
+        for one in letter.also
+    ]
+    return "\n".join(("<main>", *parts, "</main>"))
+
+
+def _words(
+    shown: str, invitation: str | None, *, page: str, link: str, letter: Letter, is_first: bool
 ) -> str:
+    language = _known(letter)
+
     def say(key: str, **values: str) -> str:
         return escape(text(language, f"letter.{key}", **values))
 
@@ -119,12 +182,17 @@ def _sheet(
 
     who = letter.by or urlsplit(split_link(link)[0]).netloc
     parts = [
-        "<main>",
-        f'<h1 dir="auto">{escape(letter.title)}</h1>',
-        f"<p>{say('asks', who=who)}</p>",
-        f"<p>{say('changed')} {say('choice')}</p>",
+        f'<section lang="{escape(letter.language)}"><h1 dir="auto">{escape(letter.title)}</h1>'
+    ]
+    if letter.reminder:
+        parts += [f"<p>{say(f'reminder_{letter.reminder}')}</p>"]
+    if letter.words:
+        parts += [f'<p class="lines" dir="auto">{escape(letter.words)}</p>']
+    else:
+        parts += [f"<p>{say('asks', who=who)}</p>", f"<p>{say('changed')} {say('choice')}</p>"]
+    parts += [
         '<div class="scan">',
-        qr_svg(shown),
+        qr_svg(shown) if is_first else "",
         f"<div><p>{say('scan')}</p>",
         f"<p>{say('open')}</p>",
         typed(page, "code"),
@@ -138,7 +206,14 @@ def _sheet(
     if letter.contact:
         parts += [f'<p class="lines">{say("contact", contact=letter.contact)}</p>']
     parts += [
-        f'<p class="small">{say("yours" if invitation is not None else "public")}</p>',
-        "</main>",
+        f'<p class="small">{say(_last(letter, invitation), waves=str(letter.waves))}</p>',
+        "</section>",
     ]
     return "\n".join(parts)
+
+
+def _last(letter: Letter, invitation: str | None) -> str:
+    """What the invitation is worth, and what becomes of the letter."""
+    if invitation is None:
+        return "public"
+    return "yours" if letter.waves == 1 else "yours_waves"

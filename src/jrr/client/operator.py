@@ -4,7 +4,7 @@ Different people run the servers. Each step works for one of them alone; whoever
 as in a demonstration, does everything at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,9 +194,56 @@ class Operator:
             salt = survey.collector_salt
             self._accept(self.collector, identity.accepted(invitations, salt, identity.COLLECTOR))
 
+    def used(self, invitations: list[str]) -> list[str]:
+        """Of some invitations those that have been used, as the collector says.
+
+        It says who has answered, never what; its operator could find that out in any case.
+        """
+        self.at_collector()
+        return self._among(self._asked("used", invitations), invitations)
+
+    def revoke(self, invitations: list[str]) -> list[str]:
+        """Let the holders of some invitations in no longer, at every server that is reached.
+
+        The collector comes first: what has been used is left alone everywhere.
+
+        Returns:
+            Those that have been used.
+        """
+        if self.collector is None:
+            raise ArgumentError("the collector's token must be given to revoke invitations")
+        used = self._among(self._asked("revoke", invitations), invitations)
+        left = sorted(set(invitations) - set(used))
+        for number, server in self.dealing.items():
+            role = self.survey.dealing.roles[number]
+            names = identity.accepted(left, self.survey.hash, role)
+            for some in _in_parts(names):
+                server.post(f"{self.path}/revoke", {"names": some})
+        return used
+
+    def _asked(self, what: str, invitations: list[str]) -> set[str]:
+        """Of invitations those that the collector names, by the hashes of their names there."""
+        names = identity.accepted(invitations, self.survey.collector_salt, identity.COLLECTOR)
+        used: set[str] = set()
+        for some in _in_parts(names):
+            used |= set(self.at_collector().post(f"{self.path}/{what}", {"names": some})["used"])
+        return used
+
+    def _among(self, told: set[str], invitations: list[str]) -> list[str]:
+        salt = self.survey.collector_salt
+        return [
+            one
+            for one in invitations
+            if identity.accepted([one], salt, identity.COLLECTOR)[0].hex() in told
+        ]
+
+    def by_day(self) -> dict[str, int]:
+        """Day in UTC -> people whose answers came."""
+        found: dict[str, int] = self.at_collector().get(f"{self.path}/days")["days"]
+        return found
+
     def _accept(self, server: Admin, hashes: list[bytes]) -> None:
-        for start in range(0, len(hashes), HASHES):
-            names = [entry.hex() for entry in hashes[start : start + HASHES]]
+        for names in _in_parts(hashes):
             server.post(f"{self.path}/invitations", {"names": names})
 
     def open(self, n: int | None = None) -> dict[str, Any]:
@@ -340,6 +387,12 @@ class Operator:
     def closing(self) -> Closing:
         """How the survey ends at these servers."""
         return Closing(self.survey, self.path, self.dealing, self.collector)
+
+
+def _in_parts(hashes: list[bytes]) -> Iterator[list[str]]:
+    """In hexadecimal digits, as many as one request may have."""
+    for start in range(0, len(hashes), HASHES):
+        yield [entry.hex() for entry in hashes[start : start + HASHES]]
 
 
 def new_invitations(count: int) -> list[str]:

@@ -26,6 +26,7 @@ from jrr.survey.draft import SPLITS, Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.survey import read_survey
 
+YOURS = "your version"
 EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
     "sensitive": True,
     "prefer_not": False,
@@ -112,6 +113,7 @@ def _edit(request: PageRequest) -> Response:
         questions=[_shown(question) for question in draft.document["questions"]],
         kinds=KIND_WORDS,
         splits=SPLITS,
+        conflict=False,
         **_side(request, draft),
     )
 
@@ -125,10 +127,15 @@ def _change(request: PageRequest) -> Response:
     draft.document, about = changed(read_document(request.form), act)
     draft.settings |= read_settings(request.form)
     if not change_draft(request.console.engine, _as_seen(request, draft), is_step=True):
+        yours = StoredDraft(_marked(draft.document), settings=draft.settings)
+        add_draft(request.console.engine, yours)
         request.session.note(
-            "Not saved: the draft was changed in another window meanwhile. This is it now.", "warn"
+            "Somebody else, or another window of yours, changed this draft meanwhile. Nothing of "
+            "theirs was overwritten: what you wrote is kept as this draft of its own. Take over "
+            "what is missing in one of them, then delete the other.",
+            "warn",
         )
-        return goto(draft.path)
+        return goto(yours.path)
     if act == "next":
         return goto(f"{draft.path}/create")
     return goto(draft.path + ("" if about is None else f"#question{about}"))
@@ -140,8 +147,14 @@ def _quick(request: PageRequest) -> Response:
     draft = _draft(request)
     draft.document = read_document(request.form)
     draft.settings |= read_settings(request.form)
-    change_draft(request.console.engine, _as_seen(request, draft), is_step=False)
-    return render("edit_side.html", **_side(request, draft))
+    kept = change_draft(request.console.engine, _as_seen(request, draft), is_step=False)
+    return render("edit_side.html", conflict=not kept, **_side(request, draft))
+
+
+def _marked(document: dict[str, Any]) -> dict[str, Any]:
+    """With a title that tells it from the draft that somebody else changed."""
+    title = {code: f"{text} ({YOURS})" for code, text in document["title"].items()}
+    return document | {"title": title}
 
 
 @page("/drafts/{draft}/survey.toml")

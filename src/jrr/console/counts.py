@@ -31,6 +31,11 @@ def counts_of(connection: Connection, survey: "Survey") -> Counts:
     return Counts(state=stored.state, answered=store.people_count(stored), closes=stored.closes)
 
 
+def by_day(connection: Connection, survey: "Survey") -> dict[str, int]:
+    """Day in UTC -> people whose answers came."""
+    return CollectorStore(connection).by_day(survey.hash)
+
+
 def count_invited(connection: Connection, survey: "Survey") -> int:
     """How many are invited; takes longer the more there are."""
     store = CollectorStore(connection)

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from jrr._base import checks
+from jrr.console.counts import counts_of
 from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft, drop_draft, find_draft
 from jrr.console.editing import survey_options
 from jrr.console.numbers import read_number
@@ -75,7 +76,26 @@ def _copy(request: PageRequest) -> Response:
     return goto(draft.path)
 
 
-def _copied(console: Console, survey: Survey, after: str = "") -> StoredDraft:
+@page(f"{PATH}/correct", "POST")
+def _correct(request: PageRequest) -> Response:
+    """Words of a survey that nobody has answered: another document takes its place."""
+    survey = survey_of(request)
+    if read(request.console, counts_of, survey).answered:
+        raise ArgumentError(
+            "the survey must have no answers yet to be corrected: people answered these words"
+        )
+    draft = _copied(request.console, survey, corrects=survey.hash)
+    request.session.note(
+        "Correct what is wrong, then create the survey anew. The one with the mistake is deleted "
+        "here when you do. Its invitations can be used for the new one: choose their table on "
+        "the page Invite; links and letters must be sent anew."
+    )
+    return goto(draft.path)
+
+
+def _copied(
+    console: Console, survey: Survey, *, after: str = "", corrects: str = ""
+) -> StoredDraft:
     """A new draft of the same questions, words and choices; its times are new."""
     own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
     consent = {language: words.strip() for language, words in own.items() if words.strip()}
@@ -89,7 +109,8 @@ def _copied(console: Console, survey: Survey, after: str = "") -> StoredDraft:
         "min_batch": str(survey.min_batch),
         "collector": survey.collector,
         "public": "" if survey.invitations else "yes",
-        "after": after,
+        "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
+        "corrects": corrects,
     }
     draft = StoredDraft(
         draft_of(survey).to_dict(), settings=NO_SETTINGS | {"consent": consent, "form": chosen}
@@ -113,6 +134,8 @@ def _create(request: PageRequest) -> Response:
         survey = _request(request, draft).survey(utc_now())
     except ArgumentError as error:
         return _shown(request, draft, given, str(error), 422)
+    # First: of two surveys that are one wave of a panel the second one is refused.
+    _replace_corrected(request, draft)
     try:
         operator_of(request.console, survey, request.session, deals=False).install()
     except ProtocolError as error:  # such as a wave that these people have had
@@ -121,6 +144,23 @@ def _create(request: PageRequest) -> Response:
         drop_draft(request.console.engine, draft.name)
     request.session.note("Created. Nobody can answer before it is opened.")
     return goto(path_of(survey))
+
+
+def _replace_corrected(request: PageRequest, draft: StoredDraft) -> None:
+    """Delete the survey whose words were corrected, unless somebody has answered it meanwhile."""
+    console, name = request.console, str(draft.settings["form"].get("corrects", ""))
+    wrong = [survey for survey in read(console, all_surveys) if survey.hash == name]
+    for survey in wrong:
+        try:
+            operator_of(console, survey, request.session, deals=False).delete()
+        except ProtocolError as error:
+            request.session.note(f"The survey with the mistake is still here: {error}", "warn")
+        else:
+            request.session.note("The survey with the mistake is deleted here.")
+            if survey.deals:
+                request.session.note(
+                    "At the dealer it is left as it is: its operator can delete it there."
+                )
 
 
 def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:

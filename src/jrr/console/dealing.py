@@ -17,7 +17,7 @@ from jrr.client.operator import HASHES, Operator
 from jrr.console.names_files import read_names_file
 from jrr.console.pages import PageRequest, check_sure, download, goto, page, read_closes
 from jrr.console.status import own_store, statuses
-from jrr.console.survey_texts import first_text, path_of
+from jrr.console.survey_texts import name_of, path_of
 from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import ArgumentError
 from jrr.protocol.states import CLOSED, ENROLLING, NEW, Role
@@ -88,11 +88,14 @@ def _invite(request: PageRequest) -> Response:
     survey, text = _survey(request), request.form.raw("people").strip()
     operator = _operator(request, survey)
     if text.startswith("{"):
-        names = read_names_file(text, survey.hash, _own_address(request, survey))
+        names, revoked = read_names_file(text, survey.hash, _own_address(request, survey))
         (server,) = operator.dealing.values()
-        for start in range(0, len(names), HASHES):
-            server.post(f"{operator.path}/invitations", {"names": names[start : start + HASHES]})
+        for what, some in (("revoke", revoked), ("invitations", names)):
+            for start in range(0, len(some), HASHES):
+                server.post(f"{operator.path}/{what}", {"names": some[start : start + HASHES]})
         count = len(names)
+        if revoked:
+            request.session.note(f"{len(revoked):,} people are accepted no longer.")
     else:
         invitations = invitations_in(text, "people", "what was pasted or chosen")
         operator.invite(invitations)
@@ -138,7 +141,7 @@ def _delete(request: PageRequest) -> Response:
     survey = _survey(request)
     check_sure(request, "deleting is for good")
     _operator(request, survey).delete()
-    request.session.note(f"Deleted: {first_text(survey.title)}.")
+    request.session.note(f"Deleted: {name_of(survey)}.")
     return goto("/")
 
 

@@ -5,9 +5,10 @@ from starlette.responses import HTMLResponse, Response
 from jrr.client.codebook import codebook_csv, codebook_json
 from jrr.client.r_script import r_script
 from jrr.client.report import ReportWish
+from jrr.console.counts import counts_of
 from jrr.console.pages import PageRequest, download, not_here, page
 from jrr.console.snapshots import report_of
-from jrr.console.surveys import PATH, operator_of, survey_of
+from jrr.console.surveys import PATH, operator_of, read, survey_of
 from jrr.reporting.catalogue import known_languages
 from jrr.reporting.report_page import report_page
 from jrr.survey.survey import Survey
@@ -26,7 +27,13 @@ def languages_of(survey: Survey) -> tuple[str, ...]:
 @page(f"{PATH}/files")
 def _listed(request: PageRequest) -> Response:
     survey = survey_of(request)
-    return request.page("files.html", survey=survey, tab="files", languages=languages_of(survey))
+    return request.page(
+        "files.html",
+        survey=survey,
+        tab="files",
+        languages=languages_of(survey),
+        counts=read(request.console, counts_of, survey),
+    )
 
 
 @page(f"{PATH}/report")

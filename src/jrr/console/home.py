@@ -5,7 +5,7 @@ from starlette.responses import Response
 from jrr.console.counts import count_invited, counts_of
 from jrr.console.drafts import all_drafts
 from jrr.console.pages import PageRequest, page
-from jrr.console.survey_texts import first_text
+from jrr.console.survey_texts import name_of
 from jrr.console.surveys import all_surveys, deleted_surveys, read
 from jrr.protocol.states import CLOSED, OPEN
 
@@ -19,7 +19,7 @@ def _home(request: PageRequest) -> Response:
         (survey, read(console, counts_of, survey), read(console, count_invited, survey))
         for survey in read(console, all_surveys)
     ]
-    rows.sort(key=lambda row: (_ORDER.get(row[1].state, 1), first_text(row[0].title).casefold()))
+    rows.sort(key=lambda row: (_ORDER.get(row[1].state, 1), name_of(row[0]).casefold()))
     return request.page(
         "home.html",
         rows=rows,

@@ -9,17 +9,28 @@ from starlette.responses import Response
 
 from jrr._base import checks
 from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
-from jrr.client.invitations import invitations_in
-from jrr.client.letters import letter_of
+from jrr.client.invitations import invitations_in, new_notes
+from jrr.client.letters import letter_of, usual_words
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
 from jrr.console.counts import counts_of
 from jrr.console.names_files import names_file
-from jrr.console.pages import PageRequest, download, page
+from jrr.console.pages import PageRequest, check_sure, download, goto, page
 from jrr.console.snapshots import snapshots_of
+from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
 from jrr.errors import ArgumentError
 
+INVITE, REMIND, REMIND_UNUSED, REVOKE, REPLACE = (
+    *("invite", "remind", "remind-unused", "revoke", "replace"),
+)
+ACTS = {  # what may be done with invitations that were made before
+    INVITE: "Invite these people (again, or to the next wave)",
+    REMIND: "Remind all of them: letters and links once more",
+    REMIND_UNUSED: "Remind those whose invitation is unused",
+    REVOKE: "Revoke: they count no more, unless they were used",
+    REPLACE: "Replace: revoke them, and make as many new ones",
+}
 MOST = 100_000  # invitations in one file
 FORMATS = {
     "csv": ("invitations.csv", "text/csv; charset=utf-8", "A table: invitation and link"),
@@ -51,6 +62,8 @@ def _form(request: PageRequest) -> Response:
         link=link,
         code=code,
         limits=PUBLIC_LIMITS,
+        acts=ACTS,
+        usual={code: usual_words(survey, code) for code in survey.languages},
     )
 
 
@@ -61,9 +74,13 @@ def _invite(request: PageRequest) -> Response:
     address = request.form.get("page") or request.console.settings.answer_page
     page_address(address)  # before there are secrets
     made_before = request.form.raw("made_before").strip()
+    act = checks.one_of("act", request.form.get("act", INVITE), tuple(ACTS))
+    if act != INVITE and not made_before:
+        raise ArgumentError("made_before must be the table of the invitations that are meant")
     if made_before:  # such as the wave before: the same people
         invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
-    count = len(invitations) if made_before else _count(request.form.get("count"))
+    count = len(invitations) if made_before else _count("How many", request.form.get("count"), 1)
+    spare = 0 if made_before else _count("Spare", request.form.get("spare") or "0", 0)
     if not made_before and survey.wave > 1:
         raise ArgumentError(
             "made_before must be the table of invitations of the wave before: wave"
@@ -72,42 +89,62 @@ def _invite(request: PageRequest) -> Response:
     take_tokens(request, survey)
     operator = operator_of(request.console, survey, request.session)
     operator.install()
-    if not made_before:
-        operator.check_inviting(count)
-        invitations = new_invitations(count)
-    operator.invite(invitations)
-    snapshots_of(request.console).forget(survey)
-    language = request.form.get("language") or None  # None: the page begins as the phone says
-    body = answer_links_text(
-        kind,  # type: ignore[arg-type]
-        page=address,
-        link=survey.link,
-        invitations=invitations,
-        letter=letter_of(survey, language),
-        language=language,
-    )
-    name, content, _ = FORMATS[kind]
     others = [
         number
         for number, address in enumerate(survey.dealing.addresses)
         if address not in request.session.dealer_tokens
     ]
-    request.session.note(_said(len(invitations), len(others)))
-    if not others:
+    said, reminder, revoked = "", "", []
+    if act in (REMIND, REMIND_UNUSED):
+        reminder = "all"
+        if act == REMIND_UNUSED:
+            check_sure(request, "the collector then tells you who has answered")
+            used = set(operator.used(invitations))
+            invitations = [one for one in invitations if one not in used]
+            reminder = "unused"
+        said = f"Reminders for {len(invitations):,} people were downloaded."
+    elif act in (REVOKE, REPLACE):
+        used = set(operator.revoke(invitations))
+        revoked = [one for one in invitations if one not in used]
+        said = f"{len(revoked):,} invitations count no more"
+        said += f", {len(used):,} were used and are left as they are." if used else "."
+        invitations = new_invitations(len(revoked)) if act == REPLACE else []
+        operator.invite(invitations)
+    else:
+        if not made_before:
+            operator.check_inviting(count + spare)
+            invitations = new_invitations(count + spare)
+        operator.invite(invitations)
+        said = f"{len(invitations):,} people are invited; the file with their links was downloaded."
+    snapshots_of(request.console).forget(survey)
+    request.session.note(said)
+    if not invitations and not (revoked and others):
+        return goto(f"{path_of(survey)}/invite")
+    language = request.form.get("language") or None  # None: the page begins as the phone says
+    own = {code: request.form.get(f"words.{code}") for code in survey.languages}
+    words = {
+        code: told.replace("\r", "")
+        for code, told in own.items()
+        if told != usual_words(survey, code)
+    }
+    body = answer_links_text(
+        kind,  # type: ignore[arg-type]
+        page=address,
+        link=survey.link,
+        invitations=invitations,
+        letter=letter_of(survey, language, words=words, reminder=reminder),
+        language=language,
+        notes=new_notes(invitations, (), spare) or dict.fromkeys(invitations, ("", "")),
+    )
+    name, content, _ = FORMATS[kind]
+    if not others or reminder:
         return download(body, f"{survey.hash[:8]}-{name}", content)
     files = {f"{survey.hash[:8]}-{name}": body}
     for number in others:
         file = f"for-dealer-{number + 1}.json"
-        files[file] = names_file(survey, number, invitations)
+        files[file] = names_file(survey, number, invitations, revoked)
+    request.session.note("Give each dealer's operator the file for-dealer that is in it.")
     return download(_zipped(files), f"{survey.hash[:8]}-invitations.zip", "application/zip")
-
-
-def _said(count: int, others: int) -> str:
-    """What was done, for the page after the download."""
-    words = f"{count:,} people are invited; the file with their links was downloaded."
-    if others:
-        words += " Give each dealer's operator the file for-dealer that is in it."
-    return words
 
 
 def _zipped(files: Mapping[str, str]) -> bytes:
@@ -118,7 +155,7 @@ def _zipped(files: Mapping[str, str]) -> bytes:
     return sink.getvalue()
 
 
-def _count(wished: str) -> int:
-    if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
-        raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+def _count(field: str, wished: str, least: int) -> int:
+    if not wished.isdecimal() or not least <= int(wished) <= MOST:
+        raise ArgumentError(f"{field} must be {least} to {MOST:,}, got {wished!r:.40}")
     return int(wished)

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from jrr import __version__
 from jrr.console.inside import InsideSender
 from jrr.console.sessions import Session, Sessions
-from jrr.console.survey_texts import first_text, groupings, path_of
+from jrr.console.survey_texts import first_text, groupings, name_of, path_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
@@ -159,7 +159,12 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.globals |= {"start": START, "version": __version__}
-_TEMPLATES.filters |= {"path": path_of, "first_text": first_text, "groupings": groupings}
+_TEMPLATES.filters |= {
+    "path": path_of,
+    "name": name_of,
+    "first_text": first_text,
+    "groupings": groupings,
+}
 _TEMPLATES.filters["count"] = lambda number: f"{number:,}"
 _TEMPLATES.filters["time"] = lambda text: f"{text[:16].replace('T', ' ')} UTC"
 

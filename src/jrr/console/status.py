@@ -8,7 +8,7 @@ from sqlalchemy import Connection, distinct, func, select
 from starlette.responses import Response
 
 from jrr.console.pages import Console, PageRequest, page
-from jrr.console.survey_texts import first_text, path_of
+from jrr.console.survey_texts import name_of, path_of
 from jrr.protocol.states import CLOSED, Role
 from jrr.servers.common.database import READS
 
@@ -72,7 +72,7 @@ def dealer_status(store: Any, connection: Connection, stored: Any) -> DealingSta
         lost = [places - gone]
     return DealingStatus(
         path=path_of(stored.survey),
-        title=first_text(stored.survey.title),
+        title=name_of(stored.survey),
         state=str(stored.state),
         invited=store.count(store.invited, stored.name),
         enrolled=places,
@@ -91,7 +91,7 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
     complaints = store.count(store.complaints, stored.name)
     return DealingStatus(
         path=path_of(stored.survey),
-        title=first_text(stored.survey.title),
+        title=name_of(stored.survey),
         state=str(stored.state),
         invited=store.count(store.invited, stored.name),
         enrolled=stored.arrivals,  # counted: at the end who they were is forgotten

@@ -17,6 +17,12 @@ def first_text(texts: Mapping[str, str]) -> str:
     return next(iter(texts.values()))
 
 
+def name_of(survey: "Survey") -> str:
+    """What a survey is called: its title, and which wave it is."""
+    title = first_text(survey.title)
+    return title if survey.waves == 1 else f"{title} (wave {survey.wave} of {survey.waves})"
+
+
 def groupings(survey: "Survey") -> dict[str, str]:
     """What results can be grouped by: name -> what was asked."""
     asked = {question.name: question for question in survey.open}

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from jrr.client.report import ReportWish
-from jrr.console.counts import counts_of
+from jrr.console.counts import by_day, counts_of
 from jrr.console.pages import Console, PageRequest, goto, page, render
 from jrr.console.snapshots import Snapshot, facts_of, report_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
@@ -40,6 +40,7 @@ def _watch(request: PageRequest) -> Response:
         tab="watch",
         facts=facts_of(survey, counts, latest),
         closes=counts.closes,
+        days=read(console, by_day, survey),
         known=known_tokens(request, survey),
         dealer_error="" if latest is None else latest.dealer_error,
         results=None if latest is None else _drawn(latest),

@@ -41,10 +41,18 @@ for (const root of document.querySelectorAll("[data-events]")) {
   });
 }
 
+/** Of a table of invitations the invitations alone: names of one's own stay in this browser. */
+function invitationsOf(text) {
+  const found = text.match(/\b[a-z2-7]{34}\b/gu) ?? [];
+  return ["invitation", ...new Set(found)].join("\n");
+}
+
 // A file that is chosen is read into the text field beside it.
 for (const input of document.querySelectorAll("input[type=file][data-into]")) {
   input.addEventListener("change", async () => {
-    if (input.files.length) document.getElementById(input.dataset.into).value = await input.files[0].text();
+    if (!input.files.length) return;
+    const text = await input.files[0].text();
+    document.getElementById(input.dataset.into).value = "own" in input.dataset ? invitationsOf(text) : text;
   });
 }
 

@@ -50,7 +50,7 @@ def receive(
             outcomes.append(intake.take(one.answers))
         except Problem as problem:
             outcomes.append(problem)
-    store.add_answers(held, intake.new)
+    store.add_answers(held, intake.new, now.strftime("%Y-%m-%d"))
     return outcomes
 
 

@@ -50,6 +50,20 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         check_wave(connection, survey)
         return super().install(connection, survey)
 
+    def used(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> list[bytes]:
+        """Those whose answers are here."""
+        store = CollectorStore(connection)
+        return sorted(store.rows_of(store.people, store.find(name).name, hashes))
+
+    def is_used(self, store: CollectorStore, held: "HeldSurvey") -> bool:
+        """Whether anybody has answered; a survey with a slip of the pen may go before that."""
+        return bool(held.arrivals)
+
+    def by_day(self, connection: Connection, name: str) -> dict[str, int]:
+        """Day in UTC -> people whose answers came."""
+        store = CollectorStore(connection)
+        return store.by_day(store.find(name).name)
+
     def open(self, connection: Connection, name: str, n: int | None = None) -> State:
         """Begin to take answers; n: how many people were dealt cards, after enrolment."""
         store = CollectorStore(connection)

@@ -21,6 +21,7 @@ from jrr.servers.common.problems import unknown_survey
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import ADMIN_ONLY, HEX, Name, body_schema, role_app
+from jrr.survey.messages import read_invitations
 
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 PUBLIC, ADMIN = "/v1/surveys/{name}", "/v1/admin/surveys/{name}"
@@ -48,6 +49,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     memory = SurveyMemory(writer, jobs)
     app = role_app(settings, engine, writer, jobs, memory)
     _add_uploads(app, writer, jobs, memory)
+    _add_fieldwork(app, engine, jobs)
     _add_closing(app, engine, writer, jobs)
     _add_results(app, engine, writer, jobs)
 
@@ -80,6 +82,20 @@ def _add_uploads(app: FastAPI, writer: Writer, jobs: CollectorJobs, memory: Surv
         return await writer.run_bulk(jobs.receive_all, answers)
 
     app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit, take))
+
+
+def _add_fieldwork(app: FastAPI, engine: Engine, jobs: CollectorJobs) -> None:
+    @app.post(f"{ADMIN}/used", dependencies=ADMIN_ONLY)
+    async def used(name: Name, request: Request) -> dict[str, Any]:
+        """Of some pseudonyms those that have answered; what they answered is not told."""
+        hashes = read_invitations(await request.body())
+        found = await read_aside(engine, jobs.used, name, hashes)
+        return {"used": [one.hex() for one in found]}
+
+    @app.get(f"{ADMIN}/days", dependencies=ADMIN_ONLY)
+    async def days(name: Name) -> dict[str, Any]:
+        """How many people answered on each day."""
+        return {"days": await read_aside(engine, jobs.by_day, name)}
 
 
 def _add_closing(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Index,
@@ -157,6 +158,15 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         Index("serials_by_person", "survey", "pseudonym"),
         sqlite_with_rowid=False,
     )
+    days = Table(  # how many came: of nobody it is known when
+        "days",
+        metadata,
+        Column("survey", String(64), primary_key=True),
+        Column("day", String(10), primary_key=True),
+        Column("slot", Integer, primary_key=True),
+        Column("people", BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
     results = Table(
         "results",
         metadata,
@@ -200,8 +210,10 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             for name, row in rows.items()
         }
 
-    def add_answers(self, held: CollectorSurvey, answers: Sequence[StoredAnswers]) -> None:
-        """Keep people's answers."""
+    def add_answers(
+        self, held: CollectorSurvey, answers: Sequence[StoredAnswers], day: str
+    ) -> None:
+        """Keep people's answers, which came on a day."""
         survey, numbers = held.name, held.numbers
         sent = [
             (numbers[question], one.name, report)
@@ -249,6 +261,26 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             ],
         )
         self.count_arrivals(held, len(answers))
+        if answers:
+            added = self._upsert(self.days)
+            total = self.days.c.people + added.excluded.people
+            self.connection.execute(
+                added.on_conflict_do_update(
+                    index_elements=["survey", "day", "slot"], set_={"people": total}
+                ),
+                [{"survey": survey, "day": day, "slot": self.slot, "people": len(answers)}],
+            )
+
+    def by_day(self, name: str) -> dict[str, int]:
+        """Day -> people whose answers came, in order."""
+        table = self.days
+        query = (
+            select(table.c.day, func.sum(table.c.people))
+            .where(table.c.survey == name)
+            .group_by(table.c.day)
+            .order_by(table.c.day)
+        )
+        return {day: int(count) for day, count in self.connection.execute(query)}
 
     def serial_owners(self, name: str, cards: Sequence[CardOf]) -> dict[CardOf, bytes]:
         """Who came with some serial numbers before."""

@@ -114,6 +114,19 @@ class SurveyJobs(ABC, Generic[S]):
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
 
+    def used(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> list[bytes]:
+        """Of some pseudonyms those whose invitation has been used, as far as this server knows."""
+        return []
+
+    def revoke(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> dict[str, Any]:
+        """Accept some pseudonyms no longer; not those that have been used, which are named."""
+        store = self.store(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.INVITE, held)
+        used = self.used(connection, name, hashes)
+        gone = store.remove_invited(name, set(hashes) - set(used))
+        return {"revoked": gone, "used": [one.hex() for one in used]}
+
     def extend(self, connection: Connection, name: str, closes: str) -> str:
         """Take answers until a later time; until when. The same again changes nothing.
 
@@ -144,11 +157,15 @@ class SurveyJobs(ABC, Generic[S]):
         if before is not None:
             return before
         held = store.find(name, lock=True)
-        if not held.survey.pilot:
+        if not held.survey.pilot and self.is_used(store, held):
             check_state(Act.DELETE, held)
         when = self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         store.delete_data(held, when)
         return when
+
+    def is_used(self, store: S, held: "HeldSurvey") -> bool:
+        """Whether anybody has taken part, so that it must be closed before it is deleted."""
+        return True
 
     def forget(self, name: str) -> None:
         """Destroy what lies outside the database of a survey that was deleted."""

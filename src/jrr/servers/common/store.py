@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from jrr.mechanisms import Mechanism
 
 
+_AT_ONCE = 500  # names in one statement that deletes
+
+
 def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
     """The table of surveys, with a role's own columns."""
     return Table(
@@ -194,7 +197,8 @@ class SurveyStore(ABC, Generic[H]):
                 self.connection.execute(delete(table).where(table.c.survey == held.name))
         kept = ("survey", "document", "state", "n", "deleted")
         empty = {column.name: None for column in self.surveys.c if column.name not in kept}
-        state = held.state if held.state == NEW else CLOSED  # a pilot may be thrown away while open
+        # One that was open and that nobody answered has cost nobody anything, as if never opened.
+        state = NEW if held.state == NEW or not held.arrivals else CLOSED
         self._set(held.name, **empty, state=state.value, deleted=when)
 
     def add_survey(self, survey: Survey, **more: Any) -> None:
@@ -284,6 +288,15 @@ class SurveyStore(ABC, Generic[H]):
         rows = [{"survey": name, "pseudonym": entry} for entry in sorted(hashes)]
         if rows:
             self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
+
+    def remove_invited(self, name: str, hashes: Iterable[bytes]) -> int:
+        """Accept some pseudonyms no longer; how many of them were."""
+        table, found = self.invited, sorted(self.invitations(name, set(hashes)))
+        for start in range(0, len(found), _AT_ONCE):
+            some = found[start : start + _AT_ONCE]
+            where = (table.c.survey == name) & table.c.pseudonym.in_(some)
+            self.connection.execute(delete(table).where(where))
+        return len(found)
 
     def invitation(self, name: str, who: bytes) -> Any:
         """The row of somebody who was invited; None where they were not."""

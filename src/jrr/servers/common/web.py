@@ -325,6 +325,12 @@ def role_app(
         hashes = read_invitations(await request.body())
         return {"invited": await writer.run(jobs.invite, name, hashes)}
 
+    @app.post("/v1/admin/surveys/{name}/revoke", dependencies=ADMIN_ONLY)
+    async def revoke(name: Name, request: Request) -> dict[str, Any]:
+        """Accept some pseudonyms no longer, unless they have been used."""
+        hashes = read_invitations(await request.body())
+        return await writer.run(jobs.revoke, name, hashes)
+
     @app.post("/v1/admin/surveys/{name}/extend", dependencies=ADMIN_ONLY)
     async def extend(name: Name, request: Request) -> dict[str, Any]:
         """Take answers until a later time than the document says."""

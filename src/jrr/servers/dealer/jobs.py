@@ -132,6 +132,10 @@ class DealerJobs(SurveyJobs[DealerStore]):
         """Forget a survey's key, in memory and for good."""
         self._decks.burn(name)
 
+    def is_used(self, store: DealerStore, held: HeldByDealer) -> bool:
+        """Whether anybody has a seat."""
+        return bool(store.count(store.seats, held.name))
+
     def forget(self, name: str) -> None:
         """Of a survey that was deleted before it was opened, the key."""
         self.burn(name)
