@@ -29,6 +29,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr plan two-phase` | whether it pays to ask a few people first |
 | `jrr plan rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
 | `jrr survey create` | a survey's document, from a draft or one question |
+| `jrr survey ethics` | the document for an ethics board: what is stored, who can learn what, withdrawal, consent |
 | `jrr survey open` | gives the document to the servers |
 | `jrr survey invite` | one-time invitations, as a table, links, QR codes or letters |
 | `jrr survey enrol`, `deal`, `deal-in-group` | where people enrol before cards are dealt, or deal among themselves |

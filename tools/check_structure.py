@@ -54,7 +54,7 @@ TREE = {  # a command, and those below it
     "plan": {"compare", "explain", "margin", "number", "rounds", "survey", "two-phase"},
     "survey": {
         *("create", "invite", "open", "enrol", "deal", "deal-in-group", "answer", "ledger"),
-        *("show", "close", "change", "export", "report", "delete", "extend"),
+        *("show", "close", "change", "export", "report", "delete", "extend", "ethics"),
     },
     "file": {
         *("deal", "deal number", "perturb", "estimate", "pool", "database", "shuffle"),

@@ -1,5 +1,6 @@
 """Deleting a survey: of its data nothing is left, and the time of that is kept."""
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
+from jrr.errors import ArgumentError
 from jrr.servers.collector.routes import collector_app
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.database import connect, prepare
@@ -99,3 +101,20 @@ def test_a_dealer_destroys_the_key_too(tmp_path: Path, opened: bool) -> None:
     assert server.person("cards", 1)[0] == 410
     assert ask(server.app, "GET", "/readyz")[0] == 200
     server.engine.dispose()
+
+
+def test_what_is_kept_long_enough_is_deleted_by_the_server_itself(tmp_path: Path) -> None:
+    app, engine = collector(tmp_path)  # its clock says NOW
+    due = asking(1, "rr", closes="2030-04-06T07:08:09Z", keep_days=30)
+    later = asking(2, "rr", closes="2030-04-06T07:08:10Z", keep_days=30)
+    for survey in (due, later):
+        path = f"/v1/admin/surveys/{survey.hash}"
+        assert ask(app, "PUT", path, survey.to_bytes())[0] == 201
+        assert ask(app, "POST", f"{path}/open", b'{"n": null}')[0] == 200
+    asyncio.run(app.state.delete_due())
+    with engine.connect() as connection:
+        assert CollectorStore(connection).deletions() == {due.hash: WHEN}
+    engine.dispose()
+    assert asking(1, "rr", closes="2030-04-06T07:08:09Z", keep_days=30).keep_days == 30
+    with pytest.raises(ArgumentError, match="keep_days must be left out where there is no closing"):
+        asking(1, "rr", keep_days=30)

@@ -92,7 +92,7 @@ export function protection({ questions }, table, text, amongWords) {
 }
 
 /** What single answers cost, which are not changed, and that costs of waves and surveys add up. */
-export function consentDetails({ questions, sensitive, wave, waves }, text, language, shown) {
+export function consentDetails({ questions, sensitive, wave, waves, keep_days: days }, text, language, shown) {
   const quoted = (question) => text("consent_quoted", { words: question.text[shown] });
   const changed = questions.filter((question) => question.sensitive);
   const open = questions.filter((question) => !question.sensitive);
@@ -112,6 +112,7 @@ export function consentDetails({ questions, sensitive, wave, waves }, text, lang
   }
   if (open.length > 0) lines.push(text("consent_open", { questions: open.map(quoted).join(", ") }));
   if (waves > 1) lines.push(text("consent_linked", { wave: String(wave), waves: String(waves) }));
+  if (days !== null) lines.push(text("consent_kept", { days: String(days) }));
   return [...lines, text("consent_adds")].map((line) => paragraph(line, { class: "quiet" }));
 }
 

@@ -10,8 +10,8 @@ import { IndexedDbStorage, MemoryStorage } from "../src/storage.js";
 import { acts, element, heading, paragraph } from "./elements.js";
 import { hosts, whomToAsk } from "./introduction.js";
 import {
-  inLanguage, lacksCards, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage,
-  thanksKey, tried,
+  inLanguage, lacksCards, progressWords, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage,
+  tellsCardSums, thanksKey, tried,
 } from "./screens.js";
 import { pageHash } from "./seal.js";
 import { TEXTS, chosenLanguage, factOf, kindOf, say } from "./texts.js";
@@ -76,16 +76,22 @@ const text = (key, gaps) => say(language, key, gaps);
 const button = (key, act, first = false) =>
   element("button", { type: "button", class: first ? "first" : "other", onclick: act }, text(key));
 
+/** What the tab is called: where somebody is. Words of the survey would stay in the browser's history. */
+function tabTitle(drawn, title) {
+  if (drawn === question) return `${progressWords(walk.progress, text)} – ${text("title")}`;
+  return typeof title === "string" ? `${title} – ${text("title")}` : text("title");
+}
+
 /** Show a screen and tell screen readers where they are. */
 function show(drawn, title, ...children) {
   screen = drawn;
   document.documentElement.lang = language;
   document.documentElement.dir = text("direction");
-  document.title = text("title");
+  document.title = tabTitle(drawn, title);
   document.getElementById("language-label").textContent = text("choose_language");
   document.getElementById("about-title").textContent = text("about_title");
   document.getElementById("about-text").textContent = text("about");
-  const top = element("h1", { tabindex: "-1" }, title);
+  const top = element("h1", { tabindex: "-1", id: "title" }, title);
   if (title instanceof Node) {
     top.dir = "auto"; // words of the survey
     top.className = "keep-lines";
@@ -377,7 +383,8 @@ function thanks({ body, before }) {
   if (!kiosk) dropGiven("yes");
   const next = kiosk ? acts(button("next_person", nextPerson, true)) : "";
   if (body === null) {
-    show(() => thanks({ body, before }), text("thanks_title"), paragraph(text("thanks_before")), next);
+    const words = `${text("thanks_before")} ${text("thanks_close")}`;
+    show(() => thanks({ body, before }), text("thanks_title"), paragraph(kiosk ? text("thanks_before") : words), next);
     return;
   }
   const label = { role: "region", "aria-label": text("sent") };
@@ -386,10 +393,12 @@ function thanks({ body, before }) {
     () => thanks({ body, before }),
     text("thanks_title"),
     paragraph(text(thanksKey(survey, body, before))),
+    kiosk ? "" : paragraph(text("thanks_close")),
     heading(2, text("sent")),
     paragraph(text("sent_to", hosts(survey, language)), { class: "quiet" }),
     sentTable(body, survey, text, language),
     paragraph(text("survey_sent")),
+    tellsCardSums(survey, body) ? paragraph(text("sent_numbers")) : "",
     lacksCards(survey, body) ? paragraph(text("cardless")) : "",
     next,
     element("details", {}, element("summary", {}, text("sent_bytes")), raw),

@@ -101,19 +101,24 @@ export function questionForm(question, chosen, words, onNext, ...buttons) {
   const { text } = words;
   const { parts, read, hint, problem: wrong } = asked(question, chosen, words);
   const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
-  const legend = element("legend", {}, hint ?? text("answers"));
-  const group = element("fieldset", {}, legend, ...parts);
+  const legend = element("legend", { id: "legend" }, hint ?? text("answers"));
+  // The heading is the question: it names the group, and what may be chosen follows.
+  const group = element("fieldset", { "aria-labelledby": hint ? "title legend" : "title" }, legend, ...parts);
+  if (group.querySelector("input[type=radio]")) group.setAttribute("role", "radiogroup");
+  const refused = group.querySelector("#number") ?? group;
   const next = element("button", { class: "first" }, text("next"));
   const form = element("form", { autocomplete: "off", noValidate: true }, group, problem, acts(next, ...buttons));
   form.begun = () => read(form); // undefined where nothing was answered yet
   form.addEventListener("input", () => {
     problem.textContent = "";
+    refused.removeAttribute("aria-invalid");
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const answer = read(form);
     if (answer === undefined) {
       problem.textContent = wrong ?? text("choose");
+      refused.setAttribute("aria-invalid", "true");
       form.querySelector("input").focus();
       return;
     }

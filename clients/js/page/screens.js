@@ -58,9 +58,12 @@ export function surveyIntroduction(survey, text, language, spent, closes) {
   ];
 }
 
+/** The same in words. */
+export const progressWords = ({ at, of }, text) => text("progress", { at: String(at), of: String(of) });
+
 /** How far the person has come. */
 function progress({ at, of }, text) {
-  const told = text("progress", { at: String(at), of: String(of) });
+  const told = progressWords({ at, of }, text);
   return element(
     "div",
     { class: "progress" },
@@ -130,6 +133,12 @@ export function thanksKey({ questions }, body, before) {
 /** Whether there should have been cards and none was to be had. */
 export function lacksCards({ dealing }, body) {
   return dealing.dealers.length > 0 && !Object.values(JSON.parse(body).reports).some((one) => one.carded);
+}
+
+/** Whether a number was sent to which a card was added, so that it looks like no answer at all. */
+export function tellsCardSums({ sensitive }, body) {
+  const { reports } = JSON.parse(body);
+  return sensitive.some(({ name, mechanism }) => reports[name]?.carded && mechanism.mechanism === "MRR");
 }
 
 /** What was sent, question by question. */

@@ -62,14 +62,15 @@ export function tryParts({ mechanism, labels }, text, language) {
     "form",
     { autocomplete: "off" },
     element("fieldset", {}, element("legend", {}, text("try_choose")), ...buttons),
-    acts(button("try_again", perturb)),
-    paragraph(text(tellsNumbers(mechanism) ? "try_numbers" : "try_counts", { times: String(TIMES) })),
-    results,
     heading(2, text("try_crowd_title")),
     paragraph(text("try_crowd")),
     element("div", { class: "field" }, element("label", { for: "share" }, text("try_share")), share),
     acts(button("try_crowd_again", ask)),
     found,
+    heading(2, text("try_one_title")),
+    paragraph(text(tellsNumbers(mechanism) ? "try_numbers" : "try_counts", { times: String(TIMES) })),
+    acts(button("try_again", perturb)),
+    results,
   );
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", () => {

@@ -89,6 +89,7 @@ export interface Survey {
   readonly dealing: Dealing;
   readonly opens: string | null;
   readonly closes: string | null;
+  readonly keep_days: number | null;
 }
 
 /** A label ("no" or "yes"), a number, labels of "several"; null: prefer not to say. */

@@ -21,7 +21,7 @@ const FIELDS = [
 // Left out where they have these values.
 const DEFAULTS = {
   colluders: 0, by: null, contact: null, opens: null, closes: null, invitations: true, min_cell: 20,
-  results_every: 1, min_batch: 1, pilot: false, waves: 1, wave: 1, panel: null, delta: 1e-6, together: [],
+  results_every: 1, min_batch: 1, pilot: false, keep_days: null, waves: 1, wave: 1, panel: null, delta: 1e-6, together: [],
 };
 const MOST_WAVES = 1000;
 const LOSSES = ["everything", "delta", "dealer"];
@@ -128,6 +128,7 @@ function readShared(document) {
   check(isWhole(shared.colluders, 0), "colluders");
   check(typeof shared.delta === "number" && shared.delta >= 0 && shared.delta < 1, "delta");
   for (const name of ["invitations", "pilot"]) check(typeof shared[name] === "boolean", name);
+  check(shared.keep_days === null || isWhole(shared.keep_days, 1), "keep_days");
   for (const name of ["opens", "closes"]) check(shared[name] === null || isText(shared[name], 100), name);
   checkAddress(shared.collector);
   return shared;
@@ -181,6 +182,7 @@ export async function readSurvey(bytes) {
     dealing,
     opens: shared.opens,
     closes: shared.closes,
+    keep_days: shared.keep_days,
   });
 }
 

@@ -24,7 +24,7 @@ from jrr.survey.survey import Survey
 USUAL = {
     **{"people": "2000", "response": "60", "trust": "2", "lost": "3", "min_cell": str(MIN_CELL)},
     **{"results_every": "1", "min_batch": "1"},
-    **dict.fromkeys(("dealers", "after", "public", "pilot"), ""),
+    **dict.fromkeys(("dealers", "after", "public", "pilot", "keep_days"), ""),
 }
 
 
@@ -108,6 +108,7 @@ def _copied(
         "results_every": str(survey.results_every),
         "min_batch": str(survey.min_batch),
         "collector": survey.collector,
+        "keep_days": str(survey.keep_days or ""),
         "public": "" if survey.invitations else "yes",
         "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
         "corrects": corrects,
@@ -189,6 +190,7 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
         min_batch=_whole(form, "min_batch"),
         invitations=form.get("public") != "yes",
         pilot=form.get("pilot") == "yes",
+        keep_days=_whole(form, "keep_days") if form.get("keep_days") else None,
         after=before,
         **survey_options(draft.settings),
     )

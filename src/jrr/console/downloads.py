@@ -11,6 +11,7 @@ from jrr.console.snapshots import report_of
 from jrr.console.surveys import PATH, operator_of, read, survey_of
 from jrr.reporting.catalogue import known_languages
 from jrr.reporting.report_page import report_page
+from jrr.survey.ethics import ethics_document
 from jrr.survey.survey import Survey
 
 # A page without scripts, that asks nobody for anything; its styles stand in it.
@@ -34,6 +35,17 @@ def _listed(request: PageRequest) -> Response:
         languages=languages_of(survey),
         counts=read(request.console, counts_of, survey),
     )
+
+
+@page(f"{PATH}/ethics")
+def _ethics(request: PageRequest) -> Response:
+    """For an ethics board, as a page to print or as Markdown."""
+    survey = survey_of(request)
+    document = ethics_document(survey, request.query.get("language") or None)
+    if request.query.get("save"):
+        name = f"ethics-{survey.hash[:8]}.md"
+        return download(document.markdown(), name, "text/markdown; charset=utf-8")
+    return HTMLResponse(document.page(), headers={"content-security-policy": REPORT_POLICY})
 
 
 @page(f"{PATH}/report")

@@ -89,6 +89,8 @@ def _details(survey: "Survey", language: str) -> list[str]:
         lines.append(say("open", questions=", ".join(texts[one.name] for one in survey.open)))
     if survey.waves > 1:
         lines.append(say("linked", wave=str(survey.wave), waves=str(survey.waves)))
+    if survey.keep_days is not None:
+        lines.append(say("kept", days=str(survey.keep_days)))
     lines.append(say("adds"))
     for key, asker in (("by", survey.by), ("contact", survey.contact)):
         if asker is not None:

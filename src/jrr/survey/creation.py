@@ -62,6 +62,7 @@ class SurveyRequest:
     min_cell: int = MIN_CELL
     results_every: int = 1
     min_batch: int = 1
+    keep_days: int | None = None  # after closing, then servers delete all but the document
     pilot: bool = False  # a test, with any number of people: it may be thrown away at any time
     consent: Mapping[str, str] | None = None  # by language, of one's own
     consent_version: str = "1"
@@ -157,6 +158,7 @@ class SurveyRequest:
             invitations=self.invitations,
             min_cell=1 if self.pilot else self.min_cell,
             pilot=self.pilot,
+            keep_days=self.keep_days,
             results_every=self.results_every,
             min_batch=self.min_batch,
             delta=self.delta,

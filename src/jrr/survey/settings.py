@@ -89,6 +89,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "results_every": _whole,
     "min_batch": _whole,
     "pilot": _flag,
+    "keep_days": _whole,
     "consent": _texts,
     "consent_file": _word,
     "consent_version": _word,

@@ -9,7 +9,7 @@ promise one thing to contributors and do another.
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
@@ -22,7 +22,7 @@ from jrr.mechanisms.numbers import Numbers
 from jrr.privacy.cost_table import CostTable, added
 from jrr.protocol.addresses import check_address, origin, survey_path
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
-from jrr.protocol.texts import check_text
+from jrr.protocol.texts import check_text, read_time
 from jrr.survey.costs import cost_table
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
@@ -34,6 +34,7 @@ from jrr.survey.together import JointAnswers, joint_answers, not_asked
 
 VIEWS = ("report", "cards", EVERYTHING, "dealer")
 MOST_CAPACITY = 10**12
+MOST_DAYS = 36_525  # a hundred years
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,7 @@ class Survey:
     results_every: int = 1  # new reports between two results that are shown
     min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     pilot: bool = False  # a test: people are told so, and it may be thrown away at any time
+    keep_days: int | None = None  # after closing, then servers delete; None: operators do
     waves: int = 1  # how often the same people are asked
     wave: int = 1
     panel: str | None = None  # hash of the first wave, whose pseudonyms the collector knows again
@@ -87,6 +89,12 @@ class Survey:
                 raise checks.refusal(name, getattr(self, name), "true or false")
         if self.pilot and self.wave > 1:
             raise checks.refusal("pilot", True, "false in a later wave: its people are real")
+        if self.keep_days is not None:
+            checks.integer("keep_days", self.keep_days, 1, MOST_DAYS)
+            if self.closes is None:
+                raise checks.refusal(
+                    "keep_days", self.keep_days, "left out where there is no closing time"
+                )
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
             raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
@@ -435,24 +443,3 @@ class Survey:
 def read_survey(data: bytes) -> Survey:
     """As Survey.from_bytes; the same bytes are checked once."""
     return Survey.from_bytes(data)
-
-
-def read_time(argument: str, value: object) -> datetime | None:
-    """A time as documents write it; None for none.
-
-    Args:
-        argument: The name of what holds it, for the refusal.
-        value: A text such as 2026-01-31T12:00:00Z, or None.
-
-    Raises:
-        ArgumentError: It is no such text.
-    """
-    if value is None:
-        return None
-    allowed = "a time in UTC as 2026-01-31T12:00:00Z"
-    if not isinstance(value, str):
-        raise checks.refusal(argument, value, allowed)
-    try:
-        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    except ValueError:
-        raise checks.refusal(argument, value, allowed) from None

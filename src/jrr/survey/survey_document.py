@@ -69,6 +69,7 @@ class SurveyDocument(Message):
     results_every: int = 1
     min_batch: int = 1
     pilot: bool = False
+    keep_days: int | None = None
     waves: int = 1
     wave: int = 1
     panel: str | None = None
@@ -88,6 +89,7 @@ _PLAIN = (  # fields that stand in the document as they are
     "results_every",
     "min_batch",
     "pilot",
+    "keep_days",
     "waves",
     "wave",
     "panel",

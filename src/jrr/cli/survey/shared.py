@@ -127,7 +127,7 @@ def _in_words(survey: "Survey", reply: dict[str, Any] | str) -> str:
 def _state(survey: "Survey", state: str, closes: str | None) -> str:
     """A state by the clock: an open survey takes nothing before and after its times."""
     from jrr.protocol.states import BEFORE_OR_AFTER
-    from jrr.survey.survey import read_time
+    from jrr.protocol.texts import read_time
 
     opens, end = survey.times[0], read_time("closes", closes)
     now = datetime.now(UTC)

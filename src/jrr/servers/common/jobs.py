@@ -7,7 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 from jrr._base.checks import refusal
 from jrr.protocol.documents import Message
 from jrr.protocol.states import Act, State, When, refusal_of
+from jrr.protocol.texts import read_time
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
-from jrr.survey.survey import read_time
 
 if TYPE_CHECKING:
     from jrr.servers.common.batch import Writer
@@ -157,11 +157,22 @@ class SurveyJobs(ABC, Generic[S]):
         if before is not None:
             return before
         held = store.find(name, lock=True)
-        if not held.survey.pilot and self.is_used(store, held):
+        is_due = name in self.due(connection)
+        if not (held.survey.pilot or is_due) and self.is_used(store, held):
             check_state(Act.DELETE, held)
         when = self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         store.delete_data(held, when)
         return when
+
+    def due(self, connection: Connection) -> list[str]:
+        """Surveys whose time of keeping is over."""
+        store, now = self.store(connection), self.clock()
+        found = []
+        for name, held in store.find_all(store.kept()).items():
+            end, days = held.times[1], held.survey.keep_days
+            if end is not None and days is not None and now >= end + timedelta(days=days):
+                found.append(name)
+        return found
 
     def is_used(self, store: S, held: "HeldSurvey") -> bool:
         """Whether anybody has taken part, so that it must be closed before it is deleted."""

@@ -27,10 +27,11 @@ from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from jrr.protocol.states import CLOSED, NEW, Role, State, check_move, read_state
+from jrr.protocol.texts import read_time
 from jrr.servers.common.batch import WrittenMeanwhile
 from jrr.servers.common.database import find_rows, insert_rows
 from jrr.servers.common.problems import gone, unknown_survey
-from jrr.survey.survey import Survey, read_survey, read_time
+from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
     from jrr.mechanisms import Mechanism

@@ -1,5 +1,6 @@
 """What all servers have in common: problems, limits, tokens, health, and their first routes."""
 
+import asyncio
 import logging
 import sqlite3
 import time
@@ -40,6 +41,8 @@ from jrr.survey.survey import read_survey
 
 log = logging.getLogger("jrr.servers")
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
+ITSELF = "the server"  # in the audit log: who deletes what is due
+HOUR = 3600.0  # seconds between two looks at what is due
 READY = 1.0  # seconds that an answer about health holds
 SMALL_BODY = 4096  # bytes of a contributor's request that is no report
 LONG_PATHS = ("/check", "/close", "/discard", "/sums")
@@ -74,7 +77,9 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
+        keeping = asyncio.create_task(_keep_no_longer(app))
         yield
+        keeping.cancel()
         writer.close()
         engine.dispose()
 
@@ -120,6 +125,16 @@ def make_app(
         return {"status": "ready"}
 
     return app
+
+
+async def _keep_no_longer(app: FastAPI) -> None:
+    """Look for what is to be deleted, now and every hour."""
+    while True:
+        try:
+            await app.state.delete_due()
+        except Problem as problem:  # the database is away: at the next hour
+            log.error("what is due could not be deleted: %s", problem.detail)
+        await asyncio.sleep(HOUR)
 
 
 def _metrics(settings: Settings, writer: Writer) -> Any:
@@ -337,12 +352,23 @@ def role_app(
         closes = read_body(await request.body(), Extension).closes
         return {"closes": await writer.run(jobs.extend, name, closes)}
 
+    async def delete_for_good(name: str) -> str:
+        when: str = await writer.run(jobs.delete, name)
+        await writer.run_alone(lambda: jobs.forget(name))
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        return when
+
     @app.delete("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def delete(name: Name) -> dict[str, Any]:
         """Delete a survey's data for good."""
-        when = await writer.run(jobs.delete, name)
-        await writer.run_alone(lambda: jobs.forget(name))
-        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
-        return {"deleted": when}
+        return {"deleted": await delete_for_good(name)}
+
+    async def delete_due() -> None:
+        """Delete what has been kept as long as its document says; noted as the server's own act."""
+        for name in await writer.run(jobs.due):
+            if await app.state.audit.note(ITSELF, "delete", name):
+                await delete_for_good(name)
+
+    app.state.delete_due = delete_due
 
     return app

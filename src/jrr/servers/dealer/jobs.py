@@ -19,6 +19,7 @@ from jrr.servers.dealer.seating import Seating, Visitor
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
 
 if TYPE_CHECKING:
+    from jrr.servers.common.store import HeldSurvey
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.survey.survey import Survey
 
@@ -132,7 +133,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         """Forget a survey's key, in memory and for good."""
         self._decks.burn(name)
 
-    def is_used(self, store: DealerStore, held: HeldByDealer) -> bool:
+    def is_used(self, store: DealerStore, held: "HeldSurvey") -> bool:
         """Whether anybody has a seat."""
         return bool(store.count(store.seats, held.name))
 
