@@ -96,7 +96,7 @@ docs: .venv/.ready ## write the generated pages and the pictures of the pages an
 	$(BIN)/jrr plan -n 10000 -e 0.1 -M 5 --curve docs/everything.png > build/docs/plan.txt
 	$(BIN)/jrr plan -n 10000 -e 1 --lost-plot docs/lost-cards.png > build/docs/plan.txt
 	$(BIN)/jrr study attacks --out docs/attacks > build/docs/attacks.txt
-	$(BIN)/python -m jrr.research.interval_coverage docs/coverage-of-intervals.png
+	$(BIN)/python -m benchmarks.interval_coverage docs/coverage-of-intervals.png
 	for name in benchmark heavy_hitters limits ranges year scale; do [ ! -f build/$$name.png ] || \
 		cp build/$$name.png docs/$$(echo $$name | tr _ -).png; done
 

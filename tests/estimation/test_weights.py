@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import jrr
+from benchmarks.interval_coverage.coverage import weighted_estimate_of
 from jrr.estimation.tally import WeightedTally
 from jrr.mechanisms import hashing
 from jrr.mechanisms.base import Mechanism
-from jrr.research.interval_coverage.coverage import weighted_estimate_of
 from tests import oracle
 from tests.oracle import Law
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, mean_test, spread_test

@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import jrr
-from jrr.estimation import intervals
-from jrr.estimation.contrasts import Cumulants, Held, cumulants
-from jrr.estimation.estimates import FEWEST_EFFECTIVE
-from jrr.estimation.intervals import interval, kept
-from jrr.mechanisms.base import Mechanism
-from jrr.research.interval_coverage import draw, grid
-from jrr.research.interval_coverage.coverage import (
+from benchmarks.interval_coverage import draw, grid
+from benchmarks.interval_coverage.coverage import (
     LEVELS,
     alone,
     coverage,
@@ -26,8 +21,13 @@ from jrr.research.interval_coverage.coverage import (
     estimate_of,
     weighted_estimate_of,
 )
-from jrr.research.interval_coverage.grid import LIMIT, Point
-from jrr.research.interval_coverage.laws import Floats, People, count_law, kinds_of, law_of_two
+from benchmarks.interval_coverage.grid import LIMIT, Point
+from benchmarks.interval_coverage.laws import Floats, People, count_law, kinds_of, law_of_two
+from jrr.estimation import intervals
+from jrr.estimation.contrasts import Cumulants, Held, cumulants
+from jrr.estimation.estimates import FEWEST_EFFECTIVE
+from jrr.estimation.intervals import interval, kept
+from jrr.mechanisms.base import Mechanism
 from tests import bare_plans
 from tests.statistics_rules import OFF, P_VALUE
 

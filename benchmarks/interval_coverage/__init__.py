@@ -1,4 +1,4 @@
 """How often confidence intervals hold, computed and not simulated: their coverage over a grid.
 
-python -m jrr.research.interval_coverage docs/coverage-of-intervals.png
+python -m benchmarks.interval_coverage docs/coverage-of-intervals.png
 """

@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR
-from jrr.reporting.plots import new_figure, save
-from jrr.research.interval_coverage.grid import (
+from benchmarks.interval_coverage.grid import (
     EPSILONS,
     LIMIT,
     Point,
@@ -17,6 +13,10 @@ from jrr.research.interval_coverage.grid import (
     waves,
     weighted,
 )
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.rr import RR
+from jrr.reporting.plots import new_figure, save
 
 _LEVELS = (0.8, 0.95, 0.99, 0.999)
 _COLOURS = {kind.name: kind.colour for kind in (RR, JRR, DRR)}

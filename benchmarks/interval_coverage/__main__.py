@@ -1,8 +1,8 @@
-"""`python -m jrr.research.interval_coverage PICTURE`: draw the grid, print the worst coverage."""
+"""`python -m benchmarks.interval_coverage PICTURE`: draw the grid, print the worst coverage."""
 
 import sys
 
-from jrr.research.interval_coverage.draw import draw_coverage
+from benchmarks.interval_coverage.draw import draw_coverage
 
 if __name__ == "__main__":
     for title, worst in draw_coverage(sys.argv[1]).items():

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.interval_coverage.laws import Floats, Ints, People, count_law, law_of_two
 from jrr.estimation.contrasts import Component
 from jrr.estimation.differences import difference
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.intervals import kept
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
-from jrr.research.interval_coverage.laws import Floats, Ints, People, count_law, law_of_two
 
 LEVELS = (0.8, 0.9, 0.95, 0.99, 0.999)
 _RARE = 1e-9  # pairs of counts with a smaller chance are left out: they count as covered

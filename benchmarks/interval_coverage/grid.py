@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jrr.estimation.estimates import FEWEST_EFFECTIVE
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR
-from jrr.mechanisms.shifts import truth_probability
-from jrr.planning.plans import plan
-from jrr.research.interval_coverage.coverage import (
+from benchmarks.interval_coverage.coverage import (
     LEVELS,
     coverage,
     coverage_of_groups,
@@ -22,7 +15,14 @@ from jrr.research.interval_coverage.coverage import (
     coverage_of_waves,
     coverage_of_weights,
 )
-from jrr.research.interval_coverage.laws import People
+from benchmarks.interval_coverage.laws import People
+from jrr.estimation.estimates import FEWEST_EFFECTIVE
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.rr import RR
+from jrr.mechanisms.shifts import truth_probability
+from jrr.planning.plans import plan
 
 SIZES = (5, 6, 10, 20, 50, 100, 300, 1000)
 EPSILONS = (0.02, 0.1, 0.5, 1.0, 4.0)
