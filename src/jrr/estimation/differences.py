@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown, value_rows
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component
 from jrr.estimation.estimates import Estimate, contrast_interval, level_of_each, plug_in_stderr
@@ -14,7 +15,7 @@ from jrr.estimation.moments import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Difference:
+class Difference(Shown):
     """Frequencies of one estimate minus those of another.
 
     Made by `jrr.difference`, which has an example.
@@ -71,6 +72,30 @@ class Difference:
             "stderr": self.stderr.tolist(),
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
+
+    shown_value = "difference"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return "Difference of shares, the first minus the second"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each value: difference, stderr, low, high.
+
+        Args:
+            level: of the intervals.
+        """
+        low, high = self.interval(level)
+        return value_rows(
+            {
+                "value": range(len(self.frequencies)),
+                "difference": self.frequencies,
+                "stderr": self.stderr,
+                "low": low,
+                "high": high,
+            }
+        )
 
     def to_json(self, level: float = 0.95) -> str:
         """The result document of `to_dict` as one line of JSON."""

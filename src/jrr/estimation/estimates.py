@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown, value_rows
 from jrr._base.wording import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
@@ -71,7 +72,7 @@ class Stratum:
         )
 
 
-class Estimate:
+class Estimate(Shown):
     """Estimated counts and frequencies of every value; unbiased, so they may leave 0..1.
 
     Made by `Mechanism.estimate`. `jrr.postprocess` has steps that bring shares into 0..1.
@@ -295,6 +296,30 @@ class Estimate:
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
 
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Shares of {self.n:,} reports"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each value: share, stderr, low, high, count, count_stderr.
+
+        Args:
+            level: of the intervals.
+        """
+        low, high = self.interval(level)
+        return value_rows(
+            {
+                "value": range(len(self.frequencies)),
+                "share": self.frequencies,
+                "stderr": self.stderr,
+                "low": np.asarray(low),
+                "high": np.asarray(high),
+                "count": self.counts,
+                "count_stderr": self.count_stderr,
+            }
+        )
+
     def to_json(self, level: float = 0.95) -> str:
         """The result document of `to_dict` as one line of JSON."""
         return json.dumps(self.to_dict(level), sort_keys=True)
@@ -332,6 +357,12 @@ class BlockEstimate(Estimate):
             f"an estimate of a block must be read item by item: items[0] to "
             f"items[{len(self._items) - 1}]"
         )
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of all items, each with the number of its item."""
+        return [
+            {"item": at} | row for at, item in enumerate(self.items) for row in item.to_rows(level)
+        ]
 
     def __repr__(self) -> str:
         return f"BlockEstimate({', '.join(map(repr, self._items))})"

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.errors import ArgumentError
 from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population, sampling_of
@@ -57,7 +58,7 @@ class GroupDifference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GroupEstimates(Sequence[GroupEstimate]):
+class GroupEstimates(Shown, Sequence[GroupEstimate]):
     """The groups that are shown, in the order of their names, and how many are not.
 
     Attributes:
@@ -80,6 +81,22 @@ class GroupEstimates(Sequence[GroupEstimate]):
 
     def __iter__(self) -> Iterator[GroupEstimate]:
         return iter(self.shown)
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        hidden = f"; {self.hidden} of fewer than {self.min_cell} reports" if self.hidden else ""
+        return f"{len(self)} groups{hidden}"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of every group, each with its name.
+
+        Args:
+            level: of the intervals.
+        """
+        return [
+            {"group": group.name} | row for group in self for row in group.estimate.to_rows(level)
+        ]
 
     def differences(self) -> list[GroupDifference]:
         """Every pair of groups that are shown, the first minus the second."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.estimation.contrasts import Sampling
 from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population
@@ -20,7 +21,7 @@ from jrr.estimation.own_noise import WindowNoise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanEstimate:
+class MeanEstimate(Shown):
     """The mean of a number, and its sum; unbiased, so that they may leave what is possible.
 
     Made by `Numbers.estimate`.
@@ -125,6 +126,23 @@ class MeanEstimate:
             return math.nan, math.nan
         return low * self.people, high * self.people
 
+    shown_value = "mean"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Mean of {self.n:,} reports"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """One row: mean, stderr, low, high, sum, sum_stderr.
+
+        Args:
+            level: of the interval.
+        """
+        low, high = self.interval(level)
+        ends = {"mean": self.mean, "stderr": self.stderr, "low": low, "high": high}
+        return [ends | {"sum": self.sum, "sum_stderr": self.sum_stderr}]
+
     def minus(self, other: "MeanEstimate", *, same_deck: bool) -> "MeanDifference":
         """This mean minus that of a disjoint group or of another wave.
 
@@ -193,7 +211,7 @@ class MeanEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class MeanDifference:
+class MeanDifference(Shown):
     """One mean minus another; made by `MeanEstimate.minus`.
 
     Attributes:
@@ -218,6 +236,23 @@ class MeanDifference:
         """A confidence interval; as for `MeanEstimate.interval`."""
         ends = np.array([[end[1] for end in case.interval(level)] for case in self.cases])
         return self.width * float(ends[:, 0].min()), self.width * float(ends[:, 1].max())
+
+    shown_value = "difference"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return "Difference of means, the first minus the second"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """One row: difference, stderr, low, high.
+
+        Args:
+            level: of the interval.
+        """
+        low, high = self.interval(level)
+        ends = {"low": low, "high": high}
+        return [{"difference": self.difference, "stderr": self.stderr} | ends]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """A result document: difference, stderr, interval."""

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.errors import JrrError
-from jrr.estimation.estimates import Population, sampling_of
+from jrr.estimation.estimates import Population, quantile, sampling_of
 from jrr.estimation.own_noise import WindowNoise
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.coins.window import ROUNDING
@@ -37,7 +38,7 @@ class NumberRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberPlan:
+class NumberPlan(Shown):
     """A question about a number, chosen for a request; made by `plan_number`.
 
     Attributes:
@@ -93,6 +94,30 @@ class NumberPlan:
                 stderr=known.width * math.sqrt(known.variance(mechanism, self.request)),
             )
             for name, mechanism in _ways(self.request, self.delta, known)
+        ]
+
+    shown_value = "margin"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        request = self.request
+        return f"{request.n:,} people, a mean, ε = {request.epsilon:g}: {self.mechanism.title}"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each way to ask: the error of the mean.
+
+        Args:
+            level: of the margin.
+        """
+        return [
+            {
+                "mechanism": row.name,
+                "chosen": row.question == self.question,
+                "stderr": row.stderr,
+                "margin": quantile(level) * row.stderr,
+            }
+            for row in self.compare()
         ]
 
     def to_dict(self) -> dict[str, Any]:

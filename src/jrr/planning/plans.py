@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from jrr._base import checks
 from jrr._base.documents import read_json
+from jrr._base.shown import Row as ShownRow
+from jrr._base.shown import Shown
 from jrr.errors import ArgumentError, JrrError
-from jrr.estimation.estimates import Population, sampling_of
+from jrr.estimation.estimates import Population, quantile, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.informed_search import keeps_everything, losses_of_everything
 from jrr.mechanisms.registry import BASELINE, families, from_dict
@@ -110,7 +112,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """A mechanism chosen for a request, with what it promises and how well it does.
 
     Made by `plan`. It cannot be put together with a mechanism that does not keep its request:
@@ -274,6 +276,36 @@ class Plan:
             if family.chosen and delta is None
             else "",
         )
+
+    shown_value = "margin"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        request = self.request
+        return (
+            f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g}: "
+            f"{self.mechanism.title}"
+        )
+
+    def to_rows(self, level: float = 0.95) -> list[ShownRow]:
+        """A row for each mechanism that could be chosen: errors of a share, and ε by view.
+
+        Args:
+            level: of the margin.
+        """
+        chosen = self.mechanism
+        return [
+            {
+                "mechanism": row.name,
+                "chosen": row.mechanism == chosen,
+                "stderr": row.expected_stderr,
+                "margin": quantile(level) * row.expected_stderr,
+            }
+            | {f"ε {view}": row.epsilon[view] for view in ("report", "cards", "dealer")}
+            for row in self.compare()
+            if row.mechanism is not None
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""

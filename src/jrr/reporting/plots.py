@@ -1,9 +1,10 @@
 """Pictures of plans and results. Needs the extra [plots]; draws to files, never to screens."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -184,6 +185,35 @@ def draw_means(
     left_out = len(shown) < len(means)
     _title(axes, question, f"the first {len(shown)} of {len(means)}" if left_out else "")
     return save(figure, path)
+
+
+def draw_rows(rows: Sequence[Mapping[str, Any]], value: str, title: str, top: int = 40) -> "Figure":
+    """One mark for each row of a result, with its interval where it has one.
+
+    Args:
+        rows: as `to_rows` of a result makes them.
+        value: the column that is drawn.
+        title: above the picture.
+        top: the most rows that are drawn.
+    """
+    shown = list(rows)[:top]
+    figure = new_figure(7.2, 1.2 + 0.3 * len(shown))
+    axes = figure.subplots()
+    for at, row in enumerate(shown):
+        middle = row[value]
+        ends = ([[middle - row["low"]], [row["high"] - middle]]) if "low" in row else None
+        axes.errorbar([middle], [at], xerr=ends, fmt="o", color="C0", markersize=4, capsize=3)
+    _name_rows(axes, [_name_of(row, value) for row in shown], value)
+    left_out = f"the first {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
+    _title(axes, title, left_out)
+    return figure
+
+
+def _name_of(row: Mapping[str, Any], value: str) -> str:
+    """What stands before the column that is drawn, without yes and no."""
+    before = itertools.takewhile(lambda name: name != value, row)
+    words = [str(row[name]) for name in before if not isinstance(row[name], bool | float)]
+    return " ".join(word for word in words if word)[:30]
 
 
 def _name_rows(axes: "Axes", names: Sequence[str], across: str) -> None:

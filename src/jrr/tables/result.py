@@ -12,6 +12,7 @@ import numpy as np
 
 from jrr._base import checks
 from jrr._base.files import write_whole
+from jrr._base.shown import Shown
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
 from jrr.estimation.estimates import Estimate
@@ -23,7 +24,7 @@ from jrr.tables.header import Header
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
+class Result(Shown):
     """What files of reports say.
 
     Attributes:
@@ -41,6 +42,21 @@ class Result:
     n_carded: int
     by: str | None = None
     groups: GroupEstimates = field(default_factory=GroupEstimates)
+
+    @property
+    def shown_value(self) -> str:  # type: ignore[override] # what is asked for decides
+        """The column that a picture draws."""
+        return "share" if self.header.number is None else "mean"
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """The rows of `to_rows` as a data frame of pandas; groups are called as their column."""
+        frame = super().to_frame(level)
+        return frame if self.by is None else frame.rename(columns={"group": self.by})
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"{self.header.question or 'Shares'}, {self.estimate.n:,} reports"
 
     @property
     def mean(self) -> MeanEstimate | None:

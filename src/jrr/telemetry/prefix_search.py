@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown, value_rows
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.moments import Floats
@@ -51,7 +52,7 @@ def check_levels(words: Words, levels: Sequence[int]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class FrequentStrings:
+class FrequentStrings(Shown):
     """Strings that were found, the most frequent first, with estimated shares.
 
     Attributes:
@@ -106,6 +107,29 @@ class FrequentStrings:
         """
         low, _ = self.interval(level)
         return tuple(bool(end <= 0) for end in low)
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Frequent strings of {self.people:,} reports; intervals hold all at once"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each string: share, stderr, low, high, may_be_absent.
+
+        Args:
+            level: of the intervals, which hold all at once.
+        """
+        low, high = self.interval(level)
+        return value_rows(
+            {
+                "string": self.strings,
+                "share": self.frequencies,
+                "stderr": self.stderr,
+                "low": low,
+                "high": high,
+                "may_be_absent": self.may_be_absent(level),
+            }
+        )
 
     def top(self, strings: int) -> "FrequentStrings":
         """The first so many of them."""
