@@ -18,7 +18,7 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import new_token, token_digest
 from jrr.servers.dealer.routes import dealer_app
 from jrr.survey import contributor
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
 TOKEN = new_token()

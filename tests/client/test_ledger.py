@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from jrr import Contributor
+from jrr.client.device import Ledger
 from jrr.client.http import Http
-from jrr.client.ledger import Ledger
 from jrr.client.operator import Operator, Tokens
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError, DamagedError, ProtocolError, UnreachableError

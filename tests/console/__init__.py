@@ -20,7 +20,7 @@ from jrr.research.processes import Running
 from jrr.survey.contributor import contribute
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
 LIMITS = Limits(700.0, patience=5.0)

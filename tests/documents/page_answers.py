@@ -9,9 +9,8 @@ from typing import Any
 from jrr.client.fleet import drive_all
 from jrr.protocol.identity import invitation_secret
 from jrr.survey.contributor import contribute
-from jrr.survey.limits import Limits
-from jrr.survey.open_answers import is_asked
-from jrr.survey.question import Question
+from jrr.survey.question import Question, is_asked
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey, read_survey
 
 LIMITS = Limits(700.0, patience=5.0)

@@ -30,8 +30,8 @@ from jrr.research.processes import Running
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
-from jrr.survey.limits import Limits
 from jrr.survey.messages import report_message, upload
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
 PROBLEM = "application/problem+json"

@@ -29,7 +29,7 @@ from jrr.protocol.documents import hashed
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.research.processes import Running, free_port, running, stop
 from jrr.servers.common.connections import DEADLINE
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 from tests.e2e import (
     Pair,

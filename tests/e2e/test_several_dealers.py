@@ -18,7 +18,7 @@ from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.masks import Known
 from jrr.protocol.identity import dealer_role, invitation_secret, pseudonym
 from jrr.research.processes import Running, running
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 from tests.e2e import (
     Pair,

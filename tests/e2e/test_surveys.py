@@ -19,7 +19,7 @@ from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
 from jrr.mechanisms.unary import Unary
 from jrr.protocol.identity import invitation_secret, new_invitation
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 from tests.e2e import (
     Pair,

@@ -21,7 +21,7 @@ from jrr.protocol.steps import Call, Reply, Save
 from jrr.survey.contributor import contribute
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 from jrr.survey.together import not_asked
 from tests.golden.make_contributors import INVITATION, Words

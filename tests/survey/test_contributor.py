@@ -28,7 +28,7 @@ from jrr.protocol.identity import (
 from jrr.protocol.steps import UNKNOWN_NAME, Call, Reply, Save, Step, Wait, problem_document
 from jrr.survey import contributor, messages
 from jrr.survey.contributor import Receipt
-from jrr.survey.limits import Limits, check_limits
+from jrr.survey.spending import Limits, check_limits
 from jrr.survey.survey import Survey
 from tests.statistics_rules import P_VALUE, chi_square, skewed
 from tests.survey import COLLECTOR, DEALER, survey_by

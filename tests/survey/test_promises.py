@@ -20,8 +20,8 @@ from jrr.protocol.documents import canonical_json
 from jrr.survey.consent import consent_text
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.promises import DELTA, informed_epsilon
+from jrr.survey.spending import Limits, check_limits
 from jrr.survey.survey import Survey
 from tests.survey import survey_by
 

@@ -10,9 +10,16 @@ import pytest
 from jrr import DRR, JRR, RR, Mechanism
 from jrr.errors import DamagedError, ProtocolError
 from jrr.privacy.informed import composed
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.spending import MOST_REPEATS, PURE_VIEWS, Expense, expenses_of, total
+from jrr.survey.spending import (
+    MOST_REPEATS,
+    PURE_VIEWS,
+    Expense,
+    Limits,
+    check_limits,
+    expenses_of,
+    total,
+)
 from tests.survey import survey_by
 
 MECHANISMS: list[Mechanism] = [

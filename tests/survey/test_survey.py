@@ -22,10 +22,9 @@ from jrr.survey.answers import read_answers
 from jrr.survey.consent import consent_text
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question
-from jrr.survey.limits import Limits, check_limits
-from jrr.survey.open_answers import as_covariates, check_open_answers, is_asked
 from jrr.survey.plan import PlanOptions, plan_draft
-from jrr.survey.question import NOT_ASKED, PREFER_NOT
+from jrr.survey.question import NOT_ASKED, PREFER_NOT, as_covariates, check_open_answers, is_asked
+from jrr.survey.spending import Limits, check_limits
 from jrr.survey.survey import Survey, read_survey
 from tests.survey import COLLECTOR, DEALER, asked, survey_by, survey_of
 

@@ -18,9 +18,8 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.shifts import truth_of
 from jrr.protocol.documents import canonical_json
 from jrr.survey.consent import consent_text
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.plan import PlanOptions, plan_draft
-from jrr.survey.spending import expenses_of
+from jrr.survey.spending import Limits, check_limits, expenses_of
 from jrr.survey.survey import Survey
 from jrr.survey.survey_document import Together
 from tests import survey as shared

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from jrr._base import checks
 from jrr._base.files import write_once
-from jrr.client.device import Device, default_state
+from jrr.client.device import LEDGER, Device, Ledger, default_state
 from jrr.client.http import Http
 from jrr.client.kept_cards import keep_cards, read_cards
-from jrr.client.ledger import NAME, Ledger
 from jrr.dealing.group_place import read_place
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
@@ -23,10 +22,9 @@ from jrr.protocol.steps import Call, Reply, Save, Steps, Wait
 from jrr.survey import contributor as protocol
 from jrr.survey.answers import Answers
 from jrr.survey.contributor import Receipt
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.promises import DELTA
 from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.spending import Expense, Spent, expenses_of, total
+from jrr.survey.spending import Expense, Limits, Spent, check_limits, expenses_of, total
 from jrr.survey.survey import Survey
 from jrr.survey.together import not_asked
 
@@ -96,7 +94,7 @@ class Contributor:
         self._invitation = None if invitation is None else invitation_secret(invitation)
         self._state = Path(state) if state is not None else default_state()
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._ledger = Ledger(self._state / NAME if ledger is None else Path(ledger))
+        self._ledger = Ledger(self._state / LEDGER if ledger is None else Path(ledger))
         self._http = Http(ca)
         self._rng = rng
         self._survey: Survey | None = None  # as soon as it was fetched

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from jrr._base import checks
-from jrr.dealing.asking import address_at, ask_for_cards, ask_for_place, same_everywhere
 from jrr.dealing.committee import cards as committee_cards
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import BadShareError
 from jrr.dealing.interface import Dealing, Hand, Hands, Person, check_one_question
-from jrr.dealing.messages import ShareEvidence, card_request, complaint_request
+from jrr.dealing.messages import (
+    ShareEvidence,
+    address_at,
+    ask_for_cards,
+    ask_for_place,
+    card_request,
+    complaint_request,
+    same_everywhere,
+)
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
 from jrr.protocol.addresses import check_address, check_link
 from jrr.protocol.identity import party_role, pseudonym

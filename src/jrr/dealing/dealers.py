@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
-from jrr.dealing.asking import ask_for_cards, ask_for_place, same_everywhere
 from jrr.dealing.interface import Dealing, Hand, Hands, Person
-from jrr.dealing.messages import card_request
+from jrr.dealing.messages import ask_for_cards, ask_for_place, card_request, same_everywhere
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.addresses import check_address

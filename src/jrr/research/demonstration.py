@@ -29,8 +29,8 @@ from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
-from jrr.survey.limits import Limits
 from jrr.survey.promises import COST
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
 PARTIES = 3

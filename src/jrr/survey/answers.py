@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.numbers import Numbers
-from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
-from jrr.survey.question import NO_YES
+from jrr.survey.question import NO_YES, check_open_answers, in_first_language, label_places
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Rng

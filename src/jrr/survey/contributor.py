@@ -16,9 +16,9 @@ from jrr.protocol.states import CLOSED, NO_ANSWERS, OPEN, State, read_state
 from jrr.protocol.steps import Call, Save, Steps, insist, read_reply, refused, unreachable
 from jrr.protocol.texts import read_time
 from jrr.survey.answers import Answers, read_answers
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.messages import report_message, upload
 from jrr.survey.sensitive import counted
+from jrr.survey.spending import Limits, check_limits
 from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import DamagedError, JrrError
 from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, hashed, read_body
-from jrr.survey.open_answers import OpenAnswers, as_covariates, check_open_answers
+from jrr.survey.question import OpenAnswers, as_covariates, check_open_answers
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism

@@ -5,9 +5,13 @@ then sent as it is. Of whom a question is asked may depend on open answers only:
 question was shown must not tell the answer to another.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
 
 Kind = Literal["yes-no", "choice", "several", "scale", "number"]
 KINDS: tuple[Kind, ...] = ("yes-no", "choice", "several", "scale", "number")
@@ -113,3 +117,133 @@ class Question:
         if self.only_if:
             found["only_if"] = {name: list(answers) for name, answers in self.only_if.items()}
         return found
+
+
+# Question -> a text, a number or a list of labels; None: prefer not to say.
+OpenAnswers = Mapping[str, Any]
+
+
+def is_asked(question: Question, answers: OpenAnswers) -> bool:
+    """Whether a question is shown to somebody with these open answers.
+
+    Every condition must hold. A question that was not shown itself has no answer, and so none that
+    a condition could name.
+    """
+    return all(
+        bool(set(_words(answers.get(name))) & set(wanted))
+        for name, wanted in (question.only_if or {}).items()
+    )
+
+
+def check_open_answers(questions: Iterable[Question], given: object) -> dict[str, Any]:
+    """The open answers of one person: of exactly the open questions that were shown.
+
+    Args:
+        questions: the open ones of a survey, in order.
+        given: question -> answer: "no" or "yes", a label in the first language, a list of labels, a
+            whole number of a scale, a number; None for "prefer not to say".
+
+    Returns:
+        The answers in the order of the questions.
+
+    Raises:
+        ArgumentError: one is missing, too many, or none of its question's answers.
+    """
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"open answers must be an object, got {type(given).__name__}")
+    checked: dict[str, Any] = {}
+    known = set()
+    for question in questions:
+        known.add(question.name)
+        if is_asked(question, checked):
+            if question.name not in given:
+                raise ArgumentError(f"open answers must have one to {question.name!r}")
+            checked[question.name] = check_open_answer(question, given[question.name])
+    for name in given:
+        if name not in checked:
+            other = repr(name) if name in known else "another name"  # somebody's word: not repeated
+            raise ArgumentError(
+                f"open answers must be to questions that are asked of this person, got {other}"
+            )
+    return checked
+
+
+def covariates_of(questions: Iterable[Question]) -> dict[str, tuple[str, ...]]:
+    """The open questions by whose answers results can be grouped, with all their values."""
+    return {
+        question.name: (*question.answers, NOT_ASKED) if question.only_if else question.answers
+        for question in questions
+        if question.kind in ("yes-no", "choice", "scale")
+    }
+
+
+def as_covariates(questions: Iterable[Question], answers: OpenAnswers) -> dict[str, str]:
+    """One person's values of the covariates above; the answers have been checked."""
+    found = {}
+    for name in covariates_of(questions):
+        answer = answers.get(name, NOT_ASKED)
+        found[name] = PREFER_NOT if answer is None else str(answer)
+    return found
+
+
+def label_places(question: Question, answer: Any) -> set[int]:
+    """Which labels of a question are meant by texts in any of the survey's languages.
+
+    Raises:
+        ArgumentError: One of them is no label; it is not repeated.
+    """
+    places = {text: at for at, label in enumerate(question.labels) for text in label.values()}
+    if not isinstance(answer, list | tuple) or not set(map(str, answer)) <= set(places):
+        allowed = ", ".join(map(repr, question.words))
+        raise ArgumentError(
+            f"the answer to {question.name!r} must be one of {allowed:.300}, got another"
+        )
+    return {places[str(text)] for text in answer}
+
+
+def in_first_language(question: Question, answer: Any) -> Any:
+    """An open answer as it is sent: labels in the survey's first language."""
+    if answer is None or question.kind not in ("choice", "several"):
+        return answer
+    if question.kind == "several":
+        return [question.words[at] for at in sorted(label_places(question, answer))]
+    (place,) = label_places(question, [answer])
+    return question.words[place]
+
+
+def check_open_answer(question: Question, answer: Any) -> Any:
+    """An answer of this question. A refusal does not repeat it: it may be meant for nobody."""
+    words = question.words or NO_YES
+    allowed = {
+        "number": f"a number from {question.low:g} to {question.high:g}",
+        "scale": f"a whole number from {question.low:g} to {question.high:g}",
+        "several": f"a list of {', '.join(map(repr, words)):.300}, each once",
+    }.get(question.kind, f"one of {', '.join(map(repr, words)):.300}")
+    if answer is None and question.prefer_not:
+        return None
+    try:
+        if question.kind == "number":
+            return checks.real("answer", answer, allowed, question.low, question.high)
+        if question.kind == "scale":
+            return checks.integer(
+                "answer", answer, math.ceil(question.low), math.floor(question.high)
+            )
+        if question.kind == "several":
+            if isinstance(answer, list) and len(set(map(str, answer))) == len(answer):
+                for one in answer:
+                    checks.one_of("answer", one, words)
+                return [word for word in words if word in answer]
+        elif answer in words:
+            return answer
+    except (ArgumentError, TypeError):
+        pass
+    raise ArgumentError(f"the answer to {question.name!r} must be {allowed}, got another")
+
+
+def _words(answer: Any) -> tuple[str, ...]:
+    """An open answer as conditions name it."""
+    if answer is None:
+        return ()
+    if isinstance(answer, list):
+        return tuple(answer)
+    return (f"{answer:g}",) if isinstance(answer, float) else (str(answer),)

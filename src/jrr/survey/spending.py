@@ -8,6 +8,7 @@ Answers are made with cards and random words of their own, so that losses add up
                             its share of δ, and these ε add
 
 A figure is never too small. A report that is sent again costs nothing: whoever has it has it.
+What a contributor accepts, its limits, is compared with these figures.
 """
 
 import math
@@ -17,12 +18,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
-from jrr.errors import DamagedError
+from jrr._base.wording import show_guarantee
+from jrr.errors import DamagedError, ProtocolError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.informed_search import losses_of_everything
 from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
-from jrr.survey.promises import EVERYTHING
+from jrr.survey.promises import DELTA, EVERYTHING
 from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import loss_from_json, loss_to_json
 
@@ -194,3 +196,56 @@ def _steps(mechanism: Mechanism, colluders: int) -> tuple[tuple[float, float], .
 def _up(number: float, terms: int) -> float:
     """A sum that rounding has not made too small; one term alone is exact."""
     return number if terms < 2 or math.isinf(number) else math.nextafter(number, math.inf)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a contributor accepts, whatever a survey says."""
+
+    epsilon: float  # most ε at `delta` against the collector, over all answers
+    dealer: float | None = None  # most ε against dealer and collector together, over all answers
+    patience: float = 30.0  # seconds to wait for a card, and for the collector
+    delta: float = DELTA  # of all answers together
+
+
+def check_limits(
+    answers: Iterable[SensitiveQuestion], limits: Limits, before: Iterable[Expense] = ()
+) -> Spent:
+    """Refuse answers that cost more than is left of the contributor's own limits.
+
+    Args:
+        answers: Which would be given.
+        limits: What is accepted.
+        before: What was spent, on this and on other surveys.
+
+    Returns:
+        What will have been spent afterwards.
+
+    Raises:
+        ProtocolError: That is more than the limits; the message says what each answer costs.
+    """
+    asked, earlier = list(answers), list(before)
+    after = total((*earlier, *expenses_of(asked)), limits.delta)
+    if not asked:  # nothing is added: what was made before is only sent again
+        return after
+    costs = ", ".join(
+        f"{one.name} {show_guarantee(one.cost, one.cost_delta)}" for one in counted(asked)
+    )
+    already = ""
+    if earlier:
+        spent = total(earlier, limits.delta)
+        already = f", beside {show_guarantee(spent.epsilon, spent.delta)} spent before"
+    if after.epsilon > limits.epsilon:
+        raise ProtocolError(
+            f"the survey would bring you to {show_guarantee(after.epsilon, after.delta)} against "
+            f"the collector, who has all reports (view: everything), more than your limit "
+            f"{limits.epsilon:.6g}{already}; its answers cost: {costs}"
+        )
+    most = after.pure["dealer"]
+    if limits.dealer is not None and most > limits.dealer:
+        raise ProtocolError(
+            f"the survey would bring you to {show_guarantee(most, 0.0)} against dealer and "
+            f"collector together (view: dealer), more than your limit {limits.dealer:.6g}{already}"
+            f"; against the collector alone its answers cost: {costs}"
+        )
+    return after

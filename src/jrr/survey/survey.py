@@ -24,9 +24,8 @@ from jrr.protocol.addresses import check_address, origin, survey_path
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
 from jrr.protocol.texts import check_text, read_time
 from jrr.survey.costs import cost_table
-from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
-from jrr.survey.question import Question, Texts
+from jrr.survey.question import OpenAnswers, Question, Texts, covariates_of, is_asked
 from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave
 from jrr.survey.survey_document import Together, document_of, read_survey_document

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.open_answers import as_covariates, is_asked
+from jrr.survey.question import as_covariates, is_asked
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines import open_engine

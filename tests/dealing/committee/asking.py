@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jrr.client.fleet import drive_all
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
-from jrr.survey.limits import Limits
+from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
 QUICK = Limits(700.0, patience=1.0)

@@ -11,7 +11,7 @@ from jrr._base import checks
 from jrr.cli.asking import ask_choice
 from jrr.errors import ArgumentError
 from jrr.reporting.catalogue import text as catalogue_text
-from jrr.survey.open_answers import check_open_answer, in_first_language, is_asked
+from jrr.survey.question import check_open_answer, in_first_language, is_asked
 
 if TYPE_CHECKING:
     from jrr.survey.question import Question

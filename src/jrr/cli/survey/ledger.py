@@ -21,11 +21,10 @@ def ledger(state: Path | None, file: Path | None, delta: float) -> None:
     \b
     jrr survey ledger
     """  # noqa: D301 - click reads the \b
-    from jrr.client.device import default_state
-    from jrr.client.ledger import NAME, Ledger
+    from jrr.client.device import LEDGER, Ledger, default_state
     from jrr.survey.spending import total
 
-    path = file or (state or default_state()) / NAME
+    path = file or (state or default_state()) / LEDGER
     entries = Ledger(path).expenses() if path.exists() else []
     spent = total(entries, delta)
     surveys = sorted({entry.survey for entry in entries})
