@@ -79,7 +79,7 @@ coq: ## install Coq, if possible: without it the proofs are not checked
 		{ apt-get install -qq -y coq libcoq-coquelicot libcoq-interval > /dev/null 2>&1 || { apt-get update -qq && \
 		apt-get install -qq -y coq libcoq-coquelicot libcoq-interval; } > /dev/null 2>&1; }; } || true
 
-proofs: coq ## check the proofs of proofs/ with Coq, and print their axioms (ARGS=--quick: without Coq's own library)
+proofs: coq ## check the proofs of proofs/ with Coq, and print their axioms (ARGS=--quick: the theorems alone)
 	$(PYTHON) tools/check_proofs.py $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")

@@ -3,12 +3,15 @@
 Where Coq is not installed the tests are skipped: `make proofs` installs it, if it may.
 """
 
+import math
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tools.check_proofs import ALLOWED, SOURCE, ProofError, check, files_in_order, theorems
+import jrr
+from tools import make_proof_settings
+from tools.check_proofs import ALLOWED, SOURCE, ProofError, check, files_in_order, run, theorems
 
 pytestmark = [
     pytest.mark.heavy,
@@ -33,7 +36,61 @@ def test_coq_accepts_every_proof(tmp_path: Path) -> None:
     proved, axioms = check(SOURCE, tmp_path, quick=True, say=False)
     assert "JRR.privacy.masked" in proved
     assert axioms
-    assert all(any(axiom.endswith(known) for known in ALLOWED) for axiom in axioms)
+    assert axioms <= ALLOWED
+
+
+def test_the_settings_are_those_that_run() -> None:
+    written = (SOURCE / "settings.v").read_text(encoding="utf-8")
+    assert written == make_proof_settings.text()
+    assert written.count("Lemma ") > 100
+
+
+@pytest.mark.parametrize(("epsilon", "enough"), [("as stated", True), ("two floats less", False)])
+def test_a_stated_epsilon_is_large_enough(tmp_path: Path, epsilon: str, enough: bool) -> None:
+    """That of a block of two items; the next smaller numbers would promise too much."""
+    coin = jrr.Block((2, 2))
+    m = jrr.MRR(100, 3.0, card_rate=0.3, announced_rate=0.6, coin=coin, p=None)
+    line = make_proof_settings.setting(m)
+    if not enough:
+        stated = m.epsilon("everything")
+        less = math.nextafter(math.nextafter(stated, 0), 0)
+        old, new = (make_proof_settings.fraction(one) for one in (stated, less))
+        assert old in line
+        line = line.replace(old, new)
+    for name in ("laws", "person", "model", "masks", "announcements", "privacy", "coins"):
+        shutil.copy(SOURCE / f"{name}.v", tmp_path)
+        run(tmp_path, "coqc", "-q", "-R", ".", "JRR", f"{name}.v")
+    text = f"{make_proof_settings.HEAD}Lemma one : {line}.\nProof. stated. Qed.\n"
+    (tmp_path / "one.v").write_text(text, encoding="utf-8")
+    if enough:
+        run(tmp_path, "coqc", "-q", "-R", ".", "JRR", "one.v")
+    else:
+        with pytest.raises(ProofError, match=r"coqc .* one\.v"):
+            run(tmp_path, "coqc", "-q", "-R", ".", "JRR", "one.v")
+
+
+@pytest.mark.parametrize("sizes", [(2,), (5,), (2, 3)])
+def test_words_make_the_probabilities(sizes: tuple[int, ...]) -> None:
+    """Each lie takes the same number of the 2**63 words, the truth all others."""
+    coin = jrr.Block(sizes) if len(sizes) > 1 else jrr.Choice(sizes[0])
+    lies = coin.lie_words(coin.truth_for(2.0))
+    each, rest = divmod(lies, math.prod(sizes) - 1)
+    assert rest == 0
+    told = {
+        tuple(coin.toss(0, [word << 1], lies))
+        for lie in range(math.prod(sizes) - 1)
+        for word in (lie * each, (lie + 1) * each - 1)
+    }
+    assert len(told) == math.prod(sizes) - 1
+    truth = coin.toss(0, [lies << 1], lies)
+    assert truth == coin.toss(0, [(1 << 64) - 1], lies)
+    assert tuple(truth) not in told
+
+
+@pytest.mark.slow
+def test_coq_accepts_every_setting(tmp_path: Path) -> None:
+    proved, _ = check(SOURCE, tmp_path, quick=False, say=False)
+    assert "JRR.settings.every_setting" in proved
 
 
 def test_half_the_slope_is_refused(copy: Path, tmp_path: Path) -> None:
