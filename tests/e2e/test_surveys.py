@@ -164,7 +164,8 @@ def test_enrol_then_deal_to_exactly_those_who_enrolled(
     with pytest.raises(JrrError, match=r"20 have enrolled, at least 2[13] are needed"):
         operator.deal()  # 20 people would be told less than the truth about their privacy
     assert operator.show()["dealer"]["state"] == "enrolling"
-    assert ask(pair.dealer.url, "GET", f"{name}/status").json == {"state": "enrolling", "n": None}
+    status = ask(pair.dealer.url, "GET", f"{name}/status").json
+    assert status == {"state": "enrolling", "n": None, "closes": None}
     early = ask(pair.dealer.url, "POST", f"{name}/cards", card_body(survey, enrolled[0]))
     assert is_problem(early, 425) == "too-early"
     enrol_all(survey, enrolled)  # the first 20 for the second time
@@ -300,6 +301,7 @@ def test_every_step_of_the_operator_may_be_repeated(pair: Pair) -> None:
         "survey": survey.hash,
         "state": "closed",
         "n": None,
+        "closes": None,
         "invited": 20,
         "seats": 20,
         "announced": False,
