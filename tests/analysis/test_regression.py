@@ -13,7 +13,8 @@ from scipy.special import expit
 import jrr
 from jrr.analysis import SensitiveItem, regress
 from jrr.analysis.likelihood import chances, score_variance
-from jrr.analysis.regression import _leans, _perturbed
+from jrr.analysis.regression import _perturbed
+from jrr.analysis.reports_of_one import ReportsOfOne
 from jrr.errors import ArgumentError
 from tests.analysis.people import TRUE, N, answers, coverage, surveys
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
@@ -122,9 +123,10 @@ def test_the_variance_of_the_score_is_what_enumeration_finds(
     w = np.array([1.0, 0.5, 2.0])[:reporters]
     item = SensitiveItem(mechanism, [0, 1, 1][:reporters], mechanism.deals)
     said = np.zeros(reporters)
-    base = _perturbed(item, 1, x, w, link)
+    reports_of_one = ReportsOfOne.of(item, 1)
+    base = _perturbed(reports_of_one, x, w, link)
     at = chances(base, beta)
-    formula = score_variance(base, at, leans=_leans(item, 1), tie=item.tie, empirical=False)
+    formula = score_variance(base, at, leans=reports_of_one.kinds(), tie=item.tie, empirical=False)
     law = {law.card: law for law in mechanism.card_laws()}
     n = mechanism.moments.deck or 0
     deck = [card for card, one in law.items() for _ in range(round(one.share * n))]

@@ -105,7 +105,7 @@ def regress_cells(
         share = expit(x @ beta) if link == "logit" else x @ beta
         rise = share * (1 - share) if link == "logit" else np.ones(len(share))
         means, slopes = rows.mean(share), rows.mean(rise[:, None] * x)
-        spread = noise.covariance(_possible(means)) - np.diag(rows.spread(_possible(share)))
+        spread = noise.covariance(possible(means)) - np.diag(rows.spread(possible(share)))
         score, information, middle_part = _solved(spread, slopes, observed - means, w)
         if not np.linalg.cond(information) < 1e13:
             break
@@ -145,7 +145,8 @@ def _solved(
     return pulled.T @ residuals, information, middle
 
 
-def _possible(shares: Floats) -> Floats:
+def possible(shares: Floats) -> Floats:
+    """Shares whose variance can be computed, where a linear predictor leaves 0..1."""
     within: Floats = np.clip(shares, _LEAST, 1 - _LEAST)
     return within
 
@@ -194,11 +195,7 @@ def people_of(
         people = len(cells.people)
         model, x = model_of(covariates, data, people, intercept=intercept)
         return PeopleOfCells(cells.people, np.ones(people), totals), model, x
-    atoms = [
-        (at, answers, count)
-        for at, cell in enumerate(cells.cells)
-        for answers, count in cell.members.items()
-    ]
+    atoms = _atoms(cells)
     columns = {
         name: [answers[place] for _, answers, _ in atoms] for place, name in enumerate(cells.by)
     }
@@ -213,6 +210,30 @@ def people_of(
         totals,
     )
     return rows, model, x
+
+
+def outcome_of(cells: Cells, outcome: str, data: Columns | None) -> Any:
+    """An open question's answers in the order of the rows of `people_of`.
+
+    Raises:
+        ArgumentError: it is neither in the data nor among what cells are crossed by.
+    """
+    if data is None:
+        (place,) = cells.places([outcome])
+        return [answers[place] for _, answers, _ in _atoms(cells)]
+    names = list(getattr(data, "columns", data))
+    if outcome not in names:
+        raise checks.refusal("outcome", outcome, f"one of the columns {names}")
+    return np.asarray(data[outcome])
+
+
+def _atoms(cells: Cells) -> list[tuple[int, tuple[str, ...], int]]:
+    """Of each cell the combinations of answers in it, and how many people gave each."""
+    return [
+        (at, answers, count)
+        for at, cell in enumerate(cells.cells)
+        for answers, count in cell.members.items()
+    ]
 
 
 def _numbers(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
+from jrr.analysis.shared_coins import SharedCoin
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Ints, checked_mechanism
 from jrr.mechanisms.base import Mechanism as AnyMechanism
@@ -22,6 +23,8 @@ class SensitiveItem:
         reports: as `respond` makes them, one per person.
         carded: whose reports were made with a card, as for `Mechanism.tally`.
         decks: how many decks those with a card were dealt from; None: as few as can be.
+        shared: the coin that changed the answers to this question together with others (a survey's
+            `split = "together"`); None: the question has a coin of its own.
 
     Raises:
         ArgumentError: for reports that the mechanism cannot have made, none at all, or a
@@ -37,6 +40,7 @@ class SensitiveItem:
     reports: ArrayLike
     carded: ArrayLike | bool | None = None
     decks: int | None = None
+    shared: SharedCoin | None = None
 
     def __post_init__(self) -> None:
         checked_mechanism(self.mechanism).check_values_are_answers()

@@ -21,6 +21,8 @@ from jrr.analysis.likelihood import (
     score_variance,
 )
 from jrr.analysis.model_columns import INTERCEPT, Covariates
+from jrr.analysis.reports_of_one import ReportsOfOne
+from jrr.analysis.with_sensitive import WithSensitive
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats
@@ -69,7 +71,7 @@ class Regression:
     log_likelihood: float | None
     method: Method
     weighted: bool
-    columns: AnyColumns
+    columns: AnyColumns | WithSensitive
     link: Link = "logit"
 
     @property
@@ -240,21 +242,19 @@ def regress(
         >>> fit.names, bool((low < [-1, 1]).all() and (high > [-1, 1]).all())
         (('(intercept)', 'age'), True)
     """
-    value = checks.integer("value", value, 0, item.k - 1)
+    reports = ReportsOfOne.of(item, value)
     checks.one_of("link", link, LINKS)
     model, x = model_of(covariates, data, len(item), intercept=intercept)
     w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
     if not w.any():
         raise ArgumentError("weights must not all be 0")
     scale = check_rank(x, model.names)
-    said = _perturbed(item, value, x / scale, w, link)
+    said = _perturbed(reports, x / scale, w, link)
     fitted = least_squares(said) if link == "identity" else maximise(said, _start(said, model))
     at = chances(said, fitted)
     bread = np.linalg.inv(information(said, at))
     by_residuals = weights is not None or link == "identity"
-    middle = score_variance(
-        said, at, leans=_leans(item, value), tie=item.tie, empirical=by_residuals
-    )
+    middle = score_variance(said, at, leans=reports.kinds(), tie=item.tie, empirical=by_residuals)
     method: Method = "exact likelihood" if item.independent and weights is None else WORKING
     return Regression(
         names=model.names,
@@ -270,29 +270,9 @@ def regress(
     )
 
 
-def _perturbed(
-    item: SensitiveItem, value: int, x: Floats, w: Floats, link: Link = "logit"
-) -> PerturbedAnswers:
-    other = 0 if value else 1
-    p, q = (
-        np.where(item.with_card, item.reading.law[held, value], item.reading.alone[held, value])
-        for held in (value, other)
-    )
-    return PerturbedAnswers(
-        said=(item.symbols == value).astype(np.float64),
-        x=x,
-        p=p,
-        q=q,
-        weights=w,
-        linear=link == "identity",
-    )
-
-
-def _leans(item: SensitiveItem, value: int) -> Floats:
-    """For every kind of card and person the leans of somebody without and with the value."""
-    other = 0 if value else 1
-    each = item.reading.leans[:, [other, value], value]
-    return each[:, None, :] * item.with_card[None, :, None]
+def _perturbed(reports: ReportsOfOne, x: Floats, w: Floats, link: Link) -> PerturbedAnswers:
+    said, p, q = reports.said, reports.p, reports.q
+    return PerturbedAnswers(said=said, x=x, p=p, q=q, weights=w, linear=link == "identity")
 
 
 def _start(data: PerturbedAnswers, model: AnyColumns) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from jrr._base import checks
 from jrr.analysis.items import SensitiveItem
+from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import POPULATIONS, Population, quantile, sampling_of
 from jrr.estimation.moments import Floats
@@ -178,9 +179,10 @@ def two_way(
 ) -> TwoWayTable:
     """The joint distribution of two sensitive answers of the same people.
 
-    Both questions must have been perturbed independently: each with its own coins and its own
-    deck. Where you know beforehand that you want the pairs, ask for them in one question: it
-    costs one ε instead of two and is more accurate (docs/analysis.md).
+    Both questions must have been perturbed each with its own coins and its own deck, or by one coin
+    that both items name (`SensitiveItem.shared`). Where you know beforehand that you want the
+    pairs, ask for them in one question: it costs one ε instead of two and is more accurate
+    (docs/analysis.md).
 
     Args:
         first: the reports of one question.
@@ -213,6 +215,7 @@ def two_way(
     shape = (first.k, second.k)
     if first.k * second.k > MOST_CELLS:
         raise ArgumentError(f"items must have at most {MOST_CELLS} pairs of answers, got {shape}")
+    check_shared(first, second)
     w = np.ones(len(first)) if weights is None else check_weights(weights, len(first))
     if not w.any():
         raise ArgumentError("weights must not all be 0")
@@ -241,6 +244,7 @@ class _Stratum(NamedTuple):
 
     with_cards: tuple[bool, bool]
     laws: tuple[Floats, Floats]  # of the two items
+    joint: Floats  # what a shared coin makes of the product of both
     inverse: Floats  # from counts of pairs of reports to counts of pairs of answers
     counts: Floats  # estimated
     held: Floats  # the same, brought into what is possible
@@ -248,7 +252,7 @@ class _Stratum(NamedTuple):
 
     def spread(self) -> Floats:
         """The variance of the estimated counts, as if people were independent."""
-        reports = np.kron(*self.laws)
+        reports = self.joint @ np.kron(*self.laws)
         each = np.diag(self.held_squares @ reports)
         each = each - reports.T @ (self.held_squares[:, None] * reports)
         spread: Floats = self.inverse @ each @ self.inverse.T
@@ -256,7 +260,7 @@ class _Stratum(NamedTuple):
 
     def pull(self, first: Floats, second: Floats) -> Floats:
         """What cards add to the estimated counts, by the answers of somebody who holds them."""
-        moved: Floats = np.kron(first, second) @ self.inverse.T
+        moved: Floats = self.joint @ np.kron(first, second) @ self.inverse.T
         return moved
 
 
@@ -272,7 +276,8 @@ def _strata(first: SensitiveItem, second: SensitiveItem, w: Floats) -> Iterator[
                 item.reading.law if carded else item.reading.alone
                 for item, carded in ((first, one), (second, two))
             )
-            inverse = np.linalg.inv(np.kron(*laws)).T
+            joint = joint_correction(first, second, one)
+            inverse = np.linalg.inv(joint @ np.kron(*laws)).T
             sums = [
                 np.bincount(pairs[members], w[members] ** power, cells).astype(np.float64)
                 for power in (1, 2)
@@ -282,7 +287,9 @@ def _strata(first: SensitiveItem, second: SensitiveItem, w: Floats) -> Iterator[
                 _plausible(estimated, float(amount.sum()))
                 for estimated, amount in zip((counts, squares), sums, strict=True)
             )
-            yield _Stratum((one, two), (laws[0], laws[1]), inverse, counts, held, held_squares)
+            yield _Stratum(
+                (one, two), (laws[0], laws[1]), joint, inverse, counts, held, held_squares
+            )
 
 
 def _plausible(counts: Floats, total: float) -> Floats:
