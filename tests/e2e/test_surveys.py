@@ -173,7 +173,8 @@ def test_enrol_then_deal_to_exactly_those_who_enrolled(
     assert operator.deal() == 31
     assert operator.deal() == 31
     for server in (pair.dealer, pair.collector):
-        assert ask(server.url, "GET", f"{name}/status").json == {"state": "open", "n": 31}
+        status = ask(server.url, "GET", f"{name}/status").json
+        assert status == {"state": "open", "n": 31, "closes": None}
     too_late = ask(pair.dealer.url, "POST", f"{name}/seats", card_body(survey, late[0]))
     assert is_problem(too_late, 410) == "closed"
     known = ask(pair.dealer.url, "POST", f"{name}/seats", card_body(survey, enrolled[0]))
