@@ -127,9 +127,9 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
     last_json(jrr(*create, "--json"))
     written = json.loads(out.read_text())
     assert written["questions"][0]["mechanism"] == planned["mechanism"]
-    assert "at δ = 1e-06:" in consent_text(read_survey(out.read_bytes()), "en")
+    assert "1 in 1,000,000:" in consent_text(read_survey(out.read_bytes()), "en")
     last_json(jrr(*create, "--set", "delta=1e-4", "--force", "--json"))
-    assert "at δ = 0.0001:" in consent_text(read_survey(out.read_bytes()), "en")
+    assert "1 in 10,000:" in consent_text(read_survey(out.read_bytes()), "en")
 
 
 @pytest.mark.slow

@@ -184,7 +184,7 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
         },
     )
     lines = made.body.splitlines()
-    assert lines[0] == "link,invitation,program_link"
+    assert lines[0] == "link,invitation,program_link,name,spare"
     assert len(lines) == 6
     shown = servers.operator(survey).show()
     assert {name: one["invited"] for name, one in shown.items()} == {"dealer": 5, "collector": 5}
@@ -241,8 +241,9 @@ def test_a_late_keystroke_undoes_no_step(visitor: Visitor) -> None:
     visitor.post(f"{found[1]}/quick", **FIELDS, version="0")  # sent before, arrives after
     assert 'id="question3"' in visitor.get(found[1]).body
     other = visitor.post(found[1], **FIELDS, version="0", act="save")  # another window
-    assert "another window" in other.words
-    assert 'id="question3"' in other.body
+    assert "another window of yours" in other.words  # kept, as a draft of its own
+    assert 'id="question3"' not in other.body
+    assert 'id="question3"' in visitor.get(found[1]).body
 
 
 def test_a_preview_cannot_send_and_cannot_be_guessed(servers: Servers, visitor: Visitor) -> None:

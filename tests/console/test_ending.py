@@ -88,7 +88,8 @@ def test_a_survey_of_one_question_from_the_editor_to_its_sums(
 
 def test_a_survey_is_deleted_and_the_page_says_when(servers: Servers, visitor: Visitor) -> None:
     survey = servers.survey(WORK | {"title": "To be deleted"}, dealing=Nobody(), mechanism="rr")
-    servers.begin(survey, 5)
+    (first, *_) = servers.begin(survey, 5)
+    answer_at_once(survey, {first: {"sector": "office", "bribed": "no", "hours": 1}})
     path = f"/surveys/{survey.hash}"
     assert "Delete this survey" not in visitor.get(f"{path}/close").words  # people are answering
     assert "closed before it is deleted" in visitor.post(f"{path}/delete", sure="yes").words

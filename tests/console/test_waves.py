@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from jrr.client.answer_links import COLUMNS, NOTES
 from jrr.client.operator import Operator
 from jrr.estimation.differences import difference
 from jrr.survey.survey import Survey, read_survey
@@ -47,7 +48,7 @@ def both_waves(visitor: Visitor, tokens: dict[str, str], **settings: str) -> lis
         survey = created(visitor, **settings, **after)
         text = io.StringIO()
         if table:
-            rows = csv.DictWriter(text, ["link", "invitation", "program_link"])
+            rows = csv.DictWriter(text, [*COLUMNS, *NOTES])
             rows.writeheader()
             rows.writerows(table)
         before = {row["invitation"] for row in table}
@@ -150,7 +151,7 @@ def test_the_page_of_waves_shows_what_the_library_says(servers: Servers, visitor
     assert draft is not None
     assert "ε = 4.0 in each of 2 waves, 8 in all" in visitor.get(f"{draft[1]}/create").words
     refused = visitor.post(f"{draft[1]}/create", people="30", response="150")
-    assert "response must be above 0 and at most 100 percent, got 150" in refused.words
+    assert "Response rate, % must be above 0 and at most 100, got 150" in refused.words
     refused = visitor.post(f"{draft[1]}/create", people="30", after=first.hash)
     assert refused.status == 422
     assert "Wave 2 of these people is another survey already" in refused.words

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from jrr import OLH, OUE, RR, plan
-from jrr._base.wording import show_guarantee
 from jrr.cli.app import run
 from jrr.client.ending import Ending
 from jrr.client.export import export_survey
@@ -22,6 +21,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.protocol.steps import Call, Reply, Steps, Wait
+from jrr.reporting.numerals import Numerals
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import report_page
 from jrr.survey.contributor import Receipt, contribute, fetch_hands
@@ -302,7 +302,7 @@ def test_the_report_of_a_single_question_with_groups(sqlite_pair: Pair, as_opera
     assert "<script" not in page
     assert "Final result." in page
     assert "Groups with fewer than 5 answers, not shown: 1." in page
-    assert "whatever else they know (view: report)" in page
+    assert "whatever else they know" in page
 
 
 def test_the_report_of_a_number(sqlite_pair: Pair) -> None:
@@ -386,6 +386,6 @@ def test_a_loss_that_holds_at_a_delta_says_so(sqlite_pair: Pair) -> None:
     assert (people.invited, people.answered, people.dealt, people.lost) == (40, 30, 30, 0)
     assert report.deltas["everything"] == survey.delta > 0
     page = report_page(report)
-    shown = show_guarantee(survey.guarantee("everything"), survey.delta)
+    shown = Numerals("en").loss(survey.guarantee("everything"), survey.delta)
     assert f"{shown} to a collector who has all reports" in page
     assert "to somebody who also has the cards of 2 other people" in page

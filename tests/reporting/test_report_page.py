@@ -255,18 +255,19 @@ def test_groups_show_what_the_collector_shows_and_count_the_rest() -> None:
 def test_the_method_statement_names_every_view_with_its_loss() -> None:
     words = method_statement(REPORT)
     for view, loss in EPSILONS.items():
-        assert f"ε = {loss:g} to " in words
-        assert f"(view: {view})" in words
+        assert f"ε = {loss:g} to " in words, view
+    assert "(view" not in words
     assert "All 5 perturbed answers" in words
     assert "masked randomized response (MRR)" in words
     assert "jrr 1.2.3" in words
     assert "all 2 waves together are at most ε = 2.4 to the collector and ε = 6 to dealer" in words
     at_delta = replace(REPORT, deltas={**REPORT.deltas, "everything": 1e-6})
-    assert "ε = 1.2 at δ = 1e-06 to a collector" in method_statement(at_delta)
+    said = "ε = 1.2, except with a chance of at most 1 in 1,000,000 to a collector"
+    assert said in method_statement(at_delta)
     alone = method_statement(replace(REPORT, deals=False, announces=False, colluders=0))
-    assert "(view: report)" in alone
+    assert "to anybody who sees this person's reports" in alone
     assert "card" not in alone
-    assert "(view: cards)" not in method_statement(replace(REPORT, colluders=0))
+    assert "of 5 other people" not in method_statement(replace(REPORT, colluders=0))
 
 
 def test_a_shown_loss_is_never_below_the_real_one() -> None:
@@ -346,7 +347,10 @@ def test_decimals_follow_the_standard_error() -> None:
     assert [share_decimals(error) for error in (0.2, 0.02, 0.002, 0.0005, 0.0)] == [1, 1, 1, 2, 1]
     assert [mean_decimals(error) for error in (12.0, 0.25, 0.004, 0.0)] == [0, 2, 4, 2]
     assert Numerals("en").number(-0.004, 1) == "0.0"
-    assert Numerals("de").loss(1.23456, 1e-6) == "ε = 1,235 bei δ = 1e-06"
+    assert (
+        Numerals("de").loss(1.23456, 1e-6)
+        == "ε = 1,235, außer mit einer Wahrscheinlichkeit von höchstens 1 zu 1.000.000"
+    )
 
 
 def test_the_sentence_on_intervals_in_german() -> None:

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from jrr import DRR, JRR, MRR, OLH, RR, Mechanism
-from jrr._base.wording import show_epsilon, show_guarantee
+from jrr._base.wording import show_epsilon
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
 from jrr.protocol.addresses import split_link
 from jrr.protocol.documents import canonical_json
+from jrr.reporting.numerals import Numerals
 from jrr.survey.consent import consent_text
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
@@ -161,7 +162,7 @@ def test_a_consent_text_never_keeps_the_cost_of_another_mechanism(
     for change in changes:
         anew = {"promised": None, "informed": None, "study": None} | change
         other = replace(made, **anew)
-        assert show_guarantee(other.cost, other.cost_delta) in consent_text(other, "en")
+        assert Numerals("en").loss(other.cost, other.cost_delta) in consent_text(other, "en")
 
 
 @pytest.mark.parametrize("word", ["oue-joint", "sue-dealt", "olh-joint", "ss", "drr"])

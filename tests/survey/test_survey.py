@@ -586,8 +586,8 @@ class TestCost:
         assert 4e-6 <= survey.total_delta < 4.0001e-6
         words = consent_text(survey, "en")
         assert "“?” ε = 1" in words  # by what is asked, not by the item's name
-        assert "at δ = 3e-06" in words  # of the item m
-        assert "at δ = 8e-06" in words  # of both waves
+        assert "at most 1 in 333,333" in words  # of the item m
+        assert "at most 1 in 125,000" in words  # of both waves
         planned = plan_draft(document, 200, options=PlanOptions(mechanism="drr", announced=False))
         assert planned.delta == pytest.approx(4e-6)
         assert planned.guarantees["everything"] == pytest.approx(survey.cost, rel=1e-9)

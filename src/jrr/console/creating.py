@@ -134,7 +134,7 @@ def _create(request: PageRequest) -> Response:
     try:
         survey = _request(request, draft).survey(utc_now())
     except ArgumentError as error:
-        return _shown(request, draft, given, str(error), 422)
+        return _shown(request, draft, given, in_words(error), 422)
     # First: of two surveys that are one wave of a panel the second one is refused.
     _replace_corrected(request, draft)
     try:
@@ -171,7 +171,10 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
     dealers = tuple(form.get("dealers").split())
     percent = _number(form, "response")
     if not 0 < percent <= 100:
-        raise ArgumentError(f"response must be above 0 and at most 100 percent, got {percent:g}")
+        raise ArgumentError(f"response must be above 0 and at most 100, got {percent:g}")
+    lost = _number(form, "lost")
+    if not 0 <= lost < 100:
+        raise ArgumentError(f"lost must be 0 or more and below 100, got {lost:g}")
     before = None
     if form.get("after"):
         waves = {survey.hash: survey for survey in _waves_before(request.console, asked)}
@@ -184,7 +187,7 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
         dealing=Dealers(dealers) if dealers else Nobody(),
         mechanism="auto" if dealers else "rr",
         dealer_epsilon=asked.epsilon + float(trust),
-        lost=_number(form, "lost") / 100,
+        lost=lost / 100,
         min_cell=_whole(form, "min_cell"),
         results_every=_whole(form, "results_every"),
         min_batch=_whole(form, "min_batch"),

@@ -200,7 +200,9 @@ def _labels(form: Form, start: str, languages: list[str]) -> list[dict[str, str]
 def _new_question(kind: str, languages: list[str]) -> dict[str, Any]:
     """A question without a word; what else its kind has is as where a form leaves it out."""
     texts = dict.fromkeys(languages, "")
-    question = {"name": "", "kind": kind, "text": texts, "sensitive": True, "prefer_not": False}
+    # Numbers have no such answer beside them that costs nothing in accuracy.
+    refuses = kind != "number"
+    question = {"name": "", "kind": kind, "text": texts, "sensitive": True, "prefer_not": refuses}
     return question | _of_kind(Form([]), "", kind, languages)
 
 

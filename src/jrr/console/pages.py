@@ -29,6 +29,38 @@ from jrr.servers.common.tokens import AdminToken, Right, TokenGuard, read_users
 log = logging.getLogger("jrr.servers")
 START = "/console"
 PREVIEW = "preview"  # in Console.more: draft, origin and options -> address of a preview
+FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
+    "people": "People to invite",
+    "response": "Response rate, %",
+    "lost": "Cards lost, %",
+    "epsilon": "Privacy, ε",
+    "trust": "Trust in the dealer",
+    "margin": "Margin, ± points",
+    "questions": "Yes-no questions",
+    "population": "People in the whole population",
+    "min_cell": "Smallest group shown",
+    "min_batch": "Fewest answers of any result",
+    "results_every": "Answers between two interim results",
+    "collector": "Address of this collector",
+    "dealers": "Address of the dealer",
+    "dealer": "Address of the dealer",
+    "after": "The same people as in",
+    "keep_days": "Days kept after closing",
+    "closes": "Closing time",
+    "opens": "Opening time",
+    "title": "Title",
+    "waves": "Waves",
+    "by": "Who asks",
+    "contact": "Whom to ask",
+    "page": "Address of the answer page",
+    "made_before": "The table of invitations",
+    "count": "How many",
+    "spare": "Spare ones",
+    "language": "Language",
+    "consent": "What people read before they agree",
+    "n": "How many were dealt to",
+    "sums": "The file of sums",
+}
 MOST_FIELDS = 20_000  # of a form
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -295,6 +327,9 @@ def in_words(error: JrrError | Problem) -> str:
     if isinstance(error, ProtocolError):
         _, found, detail = words.partition("): ")
         words = detail if found else words
+    field, must, rest = words.partition(" must ")
+    rest = rest.replace(f"got {field}=", "got ")
+    words = f"{FIELD_WORDS.get(field, field)}{must}{rest}"
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 
 

@@ -5,16 +5,20 @@ computed once: the view "everything" of dealt cards, and how many people a margi
 """
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from jrr._base.wording import show_guarantee
+import numpy as np
+
 from jrr.errors import JrrError
+from jrr.estimation.estimates import quantile
 from jrr.planning.choice import AUTO
 from jrr.reporting.catalogue import FALLBACK
 from jrr.reporting.cost_words import ShownTable, shown_costs
+from jrr.reporting.numerals import Numerals
 from jrr.reporting.svg_bars import Bar, draw_bars
 from jrr.survey.draft import Draft
 from jrr.survey.plan import (
@@ -27,7 +31,7 @@ from jrr.survey.plan import (
 )
 from jrr.survey.promises import EVERYTHING
 
-TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
+TRUST = {"1": "little", "2": "as usual", "4": "much: wider limits, narrower margins"}
 MECHANISMS = ("rr", "jrr", "drr", "mrr")
 VIEWS = {
     "cards": "somebody who sees the reports of one person and 5 other people's cards",
@@ -46,6 +50,8 @@ class PlanWish:
     epsilon: float = 1.0
     dealer_above: float = 2.0  # what dealer and collector together may learn more
     lost: float = 0.03
+    population: int | None = None  # of whom those invited are drawn; None: no end of them
+    branches: tuple[tuple[str, float], ...] = ()  # question -> share of people who are asked it
 
     def asked(self) -> Draft:
         """The draft."""
@@ -87,11 +93,58 @@ def plans(wish: PlanWish) -> Mapping[str, DraftPlan | str]:
     return found
 
 
-def shown_margin(one: QuestionPlan) -> str:
+def shown_margin(one: QuestionPlan, margin: float | None = None) -> str:
     """Half an interval of 95%: in percentage points, or in the unit of a number."""
+    margin = one.margin if margin is None else margin
     if one.question.kind == "number":
-        return f"±{one.margin:.3g}"
-    return f"±{100 * one.margin:.2g} points" if one.margin < 1 else "says nothing"
+        return f"±{margin:.3g}"
+    return f"±{100 * margin:.2g} points" if margin < 1 else "says nothing"
+
+
+def margin_of(one: QuestionPlan, wish: PlanWish) -> float:
+    """Of a question that some people are asked only, with the noise of so many fewer answers."""
+    share = dict(wish.branches).get(one.question.name, 1.0)
+    answers = expected_reports(wish.people, wish.response)
+    if share == 1.0 or one.question.kind == "number":
+        return one.margin / math.sqrt(share)
+    mechanism, asked = one.plan.mechanism, max(1, round(share * answers))
+    counts = [asked // mechanism.k] * mechanism.k
+    counts[0] += asked - sum(counts)
+    worst = max(map(float, np.atleast_1d(mechanism.variance(counts))))
+    return quantile(0.95) * math.sqrt(worst) / asked
+
+
+def with_sampling(one: QuestionPlan, wish: PlanWish) -> float | None:
+    """The margin for all those whom the people were drawn from; None of a number.
+
+    The error of drawing them at random is that of a share of 50%, where it is largest; drawing
+    many of a small population leaves less of it. Both errors are independent.
+    """
+    if one.question.kind == "number":
+        return None
+    share = dict(wish.branches).get(one.question.name, 1.0)
+    drawn = max(1, round(share * expected_reports(wish.people, wish.response)))
+    left = 1.0
+    if wish.population is not None:
+        whole = max(drawn, round(share * wish.population))
+        left = (whole - drawn) / max(1, whole - 1)
+    return math.hypot(margin_of(one, wish), quantile(0.95) * math.sqrt(0.25 / drawn * left))
+
+
+def what_if(wish: PlanWish) -> list[tuple[str, list[str]]]:
+    """Widest margins of shares for other ε (rows) and other numbers of people (columns)."""
+    people = [max(2, wish.people // 2), wish.people, 2 * wish.people]
+    rows = []
+    for factor in (0.5, 1.0, 2.0):
+        epsilon, cells = factor * wish.epsilon, []
+        for count in people:
+            other = replace(wish, epsilon=epsilon, people=count)
+            made = plans(other)["mrr"]
+            shares = [] if isinstance(made, str) else made.questions
+            widest = [margin_of(one, other) for one in shares if one.question.kind != "number"]
+            cells.append(f"±{100 * max(widest):.2g}" if widest else "–")
+        rows.append((f"ε = {epsilon:g}", cells))
+    return [("", [f"{count:,} invited" for count in people]), *rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +155,7 @@ class MarginTable:
     rows: list[tuple[str, list[str]]]  # question -> margins
     best: str  # mechanism
     refused: dict[str, str]  # mechanism -> why there is no plan with it
+    sampled: list[str]  # beside each row: the best one's, for all whom people were drawn from
     picture: str  # SVG: the widest margin of a share, by mechanism
     learnt: ShownTable | None  # what can be found out, with the best one; None: it takes seconds
 
@@ -121,16 +175,22 @@ def margins(wish: PlanWish) -> MarginTable:
         (
             next(iter(question.text.values())),
             [
-                shown_margin(made[name].questions[at]) if name in made else "–"
+                shown_margin(made[name].questions[at], margin_of(made[name].questions[at], wish))
+                if name in made
+                else "–"
                 for name in MECHANISMS
             ],
         )
         for at, question in enumerate(questions)
     ]
+    best = min(made, key=lambda name: max(_relative(one) for one in made[name].questions))
+    drawn = [(one, with_sampling(one, wish)) for one in made[best].questions]
+    sampled = ["–" if total is None else shown_margin(one, total) for one, total in drawn]
     if len(rows) > 1 and all(cells == rows[0][1] for _, cells in rows):
         rows = [(f"Each of {len(rows)} questions", rows[0][1])]
-    best = min(made, key=lambda name: max(_relative(one) for one in made[name].questions))
+        sampled = sampled[:1]
     return MarginTable(
+        sampled=sampled,
         expected=expected_reports(wish.people, wish.response),
         rows=rows,
         best=best,
@@ -180,7 +240,7 @@ def total_loss(wish: PlanWish, mechanism: str, view: str) -> str:
     if isinstance(made, str):
         return "–"
     delta = made.delta if view == EVERYTHING else 0.0
-    return show_guarantee(made.guarantee(view), delta)
+    return Numerals(FALLBACK).loss(made.guarantee(view), delta)
 
 
 def losses(wish: PlanWish, *, is_quick: bool) -> list[tuple[str, list[str | None]]]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from jrr._base import checks
 from jrr.console.drafts import all_drafts, find_draft
 from jrr.console.numbers import read_number
-from jrr.console.pages import Form, PageRequest, page, render
+from jrr.console.pages import Form, PageRequest, in_words, page, render
 from jrr.console.plan_tables import (
     MECHANISMS,
     TRUST,
@@ -19,6 +19,7 @@ from jrr.console.plan_tables import (
     losses,
     margins,
     people_needed,
+    what_if,
     yes_no_questions,
 )
 from jrr.console.surveys import read
@@ -27,14 +28,14 @@ from jrr.survey.draft import Draft
 
 FIELDS = {
     **{"people": "2000", "response": "60", "epsilon": "1", "trust": "2", "lost": "3"},
-    **{"questions": "1", "margin": "2", "draft": ""},
+    **{"questions": "1", "margin": "2", "draft": "", "population": ""},
 }
 
 
 @page("/plan")
 def _plan(request: PageRequest) -> Response:
     found: dict[str, Any] = {"table": None, "picture": None, "losses": None, "learnt": None}
-    found |= {"best": None, "waves": 1, "words": ""}
+    found |= {"best": None, "waves": 1, "words": "", "branches": ()}
     try:
         wish, _ = _read(request)
         table = margins(wish)
@@ -45,9 +46,10 @@ def _plan(request: PageRequest) -> Response:
             "learnt": table.learnt,
             "best": table.best,
             "waves": wish.asked().waves,
+            "branches": wish.branches,
         }
     except JrrError as error:
-        found["words"] = str(error)
+        found["words"] = in_words(error)
     return request.page(
         "plan.html",
         422 if found["words"] else 200,
@@ -77,6 +79,7 @@ def _more(request: PageRequest) -> Response:
         waves=wish.asked().waves,
         needed={name: people_needed(wish, margin, name) for name in MECHANISMS},
         margin=f"{100 * margin:g}",
+        what_if=what_if(wish),
         wish=wish,
     )
 
@@ -95,13 +98,39 @@ def _read(request: PageRequest) -> tuple[PlanWish, float]:
     wish = PlanWish(
         draft=text,
         people=checks.integer("people", _number(query, "people"), 2, 10**9),
-        response=_number(query, "response") / 100,
+        response=_percent(query, "response", 0.0, 100.0, open_low=True) / 100,
         epsilon=checks.epsilon("epsilon", _number(query, "epsilon")),
         dealer_above=float(trust),
-        lost=checks.real("lost", _number(query, "lost") / 100, "0 to 99 percent", 0.0, 0.99),
+        lost=_percent(query, "lost", 0.0, 99.0) / 100,
+        population=_population(query),
+        branches=_branches(query, text),
     )
-    margin = _number(query, "margin") / 100
-    return wish, checks.real("margin", margin, "above 0", 0.0, 1.0, open_low=True)
+    return wish, _percent(query, "margin", 0.0, 100.0, open_low=True) / 100
+
+
+def _percent(query: Form, name: str, low: float, high: float, *, open_low: bool = False) -> float:
+    """A percentage, refused in the unit that it was typed in."""
+    allowed = f"{'above' if open_low else 'from'} {low:g} and at most {high:g}"
+    return checks.real(name, _number(query, name), allowed, low, high, open_low=open_low)
+
+
+def _population(query: Form) -> int | None:
+    if not query.get("population"):
+        return None
+    return checks.integer("population", _number(query, "population"), 2, 10**12)
+
+
+def _branches(query: Form, draft: str) -> tuple[tuple[str, float], ...]:
+    """Of the questions that some people are asked, the share of these people."""
+    found = []
+    for question in json.loads(draft)["questions"]:
+        if question.get("only_if"):
+            field = f"asked.{question['name']}"
+            typed = read_number(field, query.get(field) or "100")
+            allowed = "above 0 and at most 100"
+            share = checks.real(field, typed, allowed, 0.0, 100.0, open_low=True)
+            found.append((question["name"], share / 100))
+    return tuple(found)
 
 
 def _number(query: Form, name: str) -> float:

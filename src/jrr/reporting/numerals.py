@@ -54,8 +54,8 @@ class Numerals:
         shown = self.epsilon(epsilon)
         if not delta:
             return text(self.language, "number.epsilon", epsilon=shown)
-        at = self._in_language(f"{delta:g}")
-        return text(self.language, "number.epsilon_at", epsilon=shown, delta=at)
+        chance = self.count(math.floor(1 / delta))  # never less than δ
+        return text(self.language, "number.epsilon_at", epsilon=shown, chance=chance)
 
     def epsilon(self, epsilon: float) -> str:
         """The same figure by itself, for a table."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PAIRED_MASKS = (
     "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
-    "off the reports of some; ask without pairing, or by a mechanism without masks"
+    "off the reports of some; compare everybody who answered each"
 )
 
 
