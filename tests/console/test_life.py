@@ -104,7 +104,7 @@ def test_a_later_closing_time_is_the_dealers_too(servers: Servers, visitor: Visi
     invitations = servers.begin(survey, 3)
     watch = f"/surveys/{survey.hash}"
     refused = visitor.post(f"{watch}/extend", closes="2998-12-31T00:00")
-    assert "loses must be later than 2999-01-01T00:00:00Z" in refused.words
+    assert "Closing time must be later than 2999-01-01T00:00:00Z" in refused.words
     assert (
         "New closing time must be a day and a time"
         in visitor.post(f"{watch}/extend", closes="soon").words
