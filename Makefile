@@ -90,6 +90,7 @@ docs: .venv/.ready ## write the generated pages and the pictures of the pages an
 	$(BIN)/python docs/make_contents.py
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_coverage.py
+	$(BIN)/python docs/make_notebooks.py
 	$(BIN)/python docs/site/draw_rooms.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png

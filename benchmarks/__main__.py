@@ -21,6 +21,7 @@ from benchmarks import (
     engines,
     files,
     heavy_hitters,
+    home,
     imports,
     limits,
     picture,
@@ -34,6 +35,7 @@ from benchmarks.child import ROOT
 
 MORE = {
     "heavy_hitters": heavy_hitters,
+    "home": home,
     "limits": limits,
     "ranges": ranges,
     "year": year,

@@ -21,6 +21,7 @@ EXAMPLES = (
     "telemetry_engineer",
     "paper_researcher",
     "analyst_at_scale",
+    "data_scientist",
     "add_a_mechanism",
 )
 

@@ -12,6 +12,7 @@ import pytest
 import jrr
 from jrr import tables
 from jrr._base.shown import Shown
+from jrr.analysis import SensitiveItem, regress, two_way
 from jrr.errors import MissingExtraError
 
 
@@ -36,6 +37,11 @@ def mean() -> jrr.MeanEstimate:
     return jrr.Numbers(0, 10, jrr.RR(p=0.8)).estimate([1] * 60 + [0] * 40)
 
 
+def item(answers: list[int]) -> SensitiveItem:
+    m = jrr.RR(p=0.9)
+    return SensitiveItem(m, m.respond(answers, rng=jrr.SeededRandom(2)))
+
+
 MADE: dict[str, Callable[[], Shown]] = {
     "plan": lambda: jrr.plan(1_000, 1.0),
     "plan of a number": lambda: jrr.plan_number(1_000, 1.0, low=0, high=10),
@@ -46,6 +52,8 @@ MADE: dict[str, Callable[[], Shown]] = {
     "mean": mean,
     "difference of means": lambda: mean().minus(mean(), same_deck=False),
     "strings": strings,
+    "regression": lambda: regress(item([0, 1, 1, 0, 1] * 40), {"age": [1, 2, 3, 4, 5] * 40}),
+    "two answers": lambda: two_way(item([0, 1] * 100), item([0, 0, 1, 1] * 50)),
 }
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown, value_rows
 from jrr.analysis.formulas import AnyColumns, Columns, model_of
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.likelihood import (
@@ -43,7 +44,7 @@ class Prediction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Regression:
+class Regression(Shown):
     """What explains an answer; made by `regress`, `regress_cells` and `regress_outcome`.
 
     Attributes:
@@ -117,6 +118,31 @@ class Regression:
         """The same of the odds ratios."""
         low, high = self.interval(level, simultaneous=simultaneous)
         return np.exp(low), np.exp(high)
+
+    shown_value = "coefficient"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Regression by {self.method}, {self.n:,} people, {self.link}"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each coefficient: its name, stderr, low, high, p_value.
+
+        Args:
+            level: of the intervals.
+        """
+        low, high = self.interval(level)
+        return value_rows(
+            {
+                "name": self.names,
+                "coefficient": self.coefficients,
+                "stderr": self.stderr,
+                "low": low,
+                "high": high,
+                "p_value": self.p_values,
+            }
+        )
 
     def predict(self, covariates: Covariates, level: float = 0.95) -> Prediction:
         """The share of yes among people with these covariates, with intervals.

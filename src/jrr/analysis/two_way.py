@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
@@ -21,7 +22,7 @@ MOST_CELLS = 400  # the covariance matrix has the square of it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoWayTable:
+class TwoWayTable(Shown):
     """The joint distribution of two sensitive answers; made by `two_way`.
 
     Unbiased, so single cells may leave 0..1; rows and columns add up to the shares that
@@ -69,6 +70,32 @@ class TwoWayTable:
         each = 1 - (1 - level) / (self.shares.size if simultaneous else 1)
         reach = quantile(each) * self.stderr
         return self.shares - reach, self.shares + reach
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Both answers of {self.n:,} people"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each pair of answers: share, stderr, low, high.
+
+        Args:
+            level: of the intervals.
+        """
+        low, high = self.interval(level)
+        first, second = self.shares.shape
+        return [
+            {
+                "first": row,
+                "second": column,
+                "share": float(self.shares[row, column]),
+                "stderr": float(self.stderr[row, column]),
+                "low": float(low[row, column]),
+                "high": float(high[row, column]),
+            }
+            for row in range(first)
+            for column in range(second)
+        ]
 
     def contrast(self, factors: ArrayLike) -> tuple[float, float]:
         """A weighted sum of cells, such as a margin or a difference, and its standard error.
