@@ -64,6 +64,7 @@ lint: .venv/.ready ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_structure.py
+	$(BIN)/python tools/check_documented.py
 	$(BIN)/python tools/count_journeys.py
 	$(BIN)/python tools/page_integrity.py --check
 	$(BIN)/python tools/vendor_noble.py --check

@@ -115,7 +115,12 @@ class Regression(Shown):
     def odds_ratio_interval(
         self, level: float = 0.95, *, simultaneous: bool = False
     ) -> tuple[Floats, Floats]:
-        """The same of the odds ratios."""
+        """The same of the odds ratios.
+
+        Args:
+            level: the chance with which an interval holds.
+            simultaneous: whether all intervals hold at once with this chance.
+        """
         low, high = self.interval(level, simultaneous=simultaneous)
         return np.exp(low), np.exp(high)
 
@@ -167,7 +172,12 @@ class Regression(Shown):
         return Prediction(*(ends if self.link == "identity" else map(expit, ends)))
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
-        """A result document of plain numbers, with the intervals of one level."""
+        """A result document of plain numbers, with the intervals of one level.
+
+        Args:
+            level: the chance with which an interval holds.
+            simultaneous: whether all intervals hold at once with this chance.
+        """
         low, high = self.interval(level, simultaneous=simultaneous)
         columns = zip(
             self.names,
@@ -206,7 +216,11 @@ class Regression(Shown):
         }
 
     def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON."""
+        """The result document of `to_dict` as one line of JSON.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:

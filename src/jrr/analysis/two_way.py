@@ -169,7 +169,12 @@ class TwoWayTable(Shown):
         )
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
-        """A result document of plain numbers, with the intervals of one level."""
+        """A result document of plain numbers, with the intervals of one level.
+
+        Args:
+            level: the chance with which an interval holds.
+            simultaneous: whether all intervals hold at once with this chance.
+        """
         low, high = self.interval(level, simultaneous=simultaneous)
         return {
             "n": self.n,
@@ -184,7 +189,11 @@ class TwoWayTable(Shown):
         }
 
     def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON."""
+        """The result document of `to_dict` as one line of JSON.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:

@@ -166,6 +166,9 @@ class Cells:
     def places(self, by: Sequence[str]) -> list[int]:
         """Where the answers to these questions stand.
 
+        Args:
+            by: names of open questions.
+
         Raises:
             ArgumentError: for a question that cells are not crossed by.
         """

@@ -321,7 +321,11 @@ class Estimate(Shown):
         )
 
     def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON."""
+        """The result document of `to_dict` as one line of JSON.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:

@@ -40,7 +40,12 @@ class GroupEstimate:
     estimate: Estimate
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
-        """A result document: `Estimate.to_dict` and the name of the group."""
+        """A result document: `Estimate.to_dict` and the name of the group.
+
+        Args:
+            level: the chance with which an interval holds.
+            simultaneous: whether all intervals hold at once with this chance.
+        """
         return {"name": self.name} | self.estimate.to_dict(level, simultaneous=simultaneous)
 
 
@@ -52,7 +57,12 @@ class GroupDifference(NamedTuple):
     difference: Difference
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
-        """A result document: `Difference.to_dict` and the names of the groups."""
+        """A result document: `Difference.to_dict` and the names of the groups.
+
+        Args:
+            level: the chance with which an interval holds.
+            simultaneous: whether all intervals hold at once with this chance.
+        """
         document = self.difference.to_dict(level, simultaneous=simultaneous)
         return {"first": self.first, "second": self.second} | document
 

@@ -51,7 +51,14 @@ class MeanEstimate(Shown):
 
     @classmethod
     def of(cls, low: float, high: float, share: Estimate, steps: int) -> "MeanEstimate":
-        """From an estimated share; `steps` is how finely numbers were told."""
+        """From an estimated share.
+
+        Args:
+            low: the least number.
+            high: the largest.
+            share: the estimated share of the way from low to high.
+            steps: how finely numbers were told; 1: by a coin for two values.
+        """
         if steps > 1:
             rounded = share if _covers_rounding(share.sampling) else _with_rounding(share)
             return cls(low, high, share, (rounded,), steps)
@@ -120,7 +127,11 @@ class MeanEstimate(Shown):
         return self._number(low), self._number(high)
 
     def sum_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval of the sum; arguments as for `interval`."""
+        """A confidence interval of the sum; arguments as for `interval`.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         low, high = self.interval(level)
         if not math.isfinite(self.people):
             return math.nan, math.nan
@@ -199,7 +210,11 @@ class MeanEstimate(Shown):
         }
 
     def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON."""
+        """The result document of `to_dict` as one line of JSON.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:
@@ -233,7 +248,11 @@ class MeanDifference(Shown):
         return self.width * max(float(case.stderr[1]) for case in self.cases)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval; as for `MeanEstimate.interval`."""
+        """A confidence interval; as for `MeanEstimate.interval`.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         ends = np.array([[end[1] for end in case.interval(level)] for case in self.cases])
         return self.width * float(ends[:, 0].min()), self.width * float(ends[:, 1].max())
 
@@ -255,7 +274,11 @@ class MeanDifference(Shown):
         return [{"difference": self.difference, "stderr": self.stderr} | ends]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """A result document: difference, stderr, interval."""
+        """A result document: difference, stderr, interval.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return {
             "difference": self.difference,
             "stderr": self.stderr,

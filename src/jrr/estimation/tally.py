@@ -152,7 +152,11 @@ class Tally(CountedReports):
         )
 
     def scaled(self, weight: float) -> "WeightedTally":
-        """The same reports, each of which weighs so much."""
+        """The same reports, each of which weighs so much.
+
+        Args:
+            weight: of every report.
+        """
         carded, cardless = (
             WeightSums.of_ones(n, support).scaled(weight)
             for n, support in ((self.n_carded, self.carded), (self.n_cardless, self.cardless))
@@ -185,6 +189,9 @@ class Tally(CountedReports):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Tally":
         """The tally that `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
 
         Raises:
             ArgumentError: for anything else: another version, other fields, impossible counts.
@@ -386,7 +393,11 @@ class WeightedTally(CountedReports):
         )
 
     def scaled(self, weight: float) -> "WeightedTally":
-        """The same where everybody weighs so many times as much."""
+        """The same where everybody weighs so many times as much.
+
+        Args:
+            weight: by which all weights are multiplied.
+        """
         return WeightedTally(
             self.mechanism,
             carded=self.carded.scaled(weight),
@@ -410,6 +421,9 @@ class WeightedTally(CountedReports):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "WeightedTally":
         """The tally that `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
 
         Raises:
             ArgumentError: for anything else: another version, other fields, impossible sums.

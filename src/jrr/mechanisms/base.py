@@ -151,6 +151,12 @@ class Mechanism(GivingCards, Responding, Collecting, Accounting, Observing, Plan
         """How many reports support each value in `runs` surveys, one row each.
 
         Person by person; mechanisms whose law is known draw from that instead.
+
+        Args:
+            counts: people with each value.
+            runs: surveys.
+            rng: where random numbers come from.
+            with_cards: whether everybody has a card.
         """
         values = np.repeat(np.arange(self.k), counts)
         rows = []

@@ -40,7 +40,13 @@ class Categorical(Mechanism):
 
     @abstractmethod
     def report_from_word(self, value: int, card: int | None, word: int) -> int:
-        """The report that one random 64-bit word makes of a value (docs/protocol.md)."""
+        """The report that one random 64-bit word makes of a value (docs/protocol.md).
+
+        Args:
+            value: the true one.
+            card: the card; None without one.
+            word: a random 64-bit word.
+        """
 
     @abstractmethod
     def _respond_block(

@@ -131,7 +131,11 @@ class DRR(ShortRepr, Categorical):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate DRR that keeps the request, or plain RR where that is better."""
+        """The most accurate DRR that keeps the request, or plain RR where that is better.
+
+        Args:
+            request: what is asked of it.
+        """
         return best_dealt(request, baseline(request), cls._maker(request))
 
     @classmethod
@@ -145,7 +149,12 @@ class DRR(ShortRepr, Categorical):
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
-        """The same where ε is kept, with δ, against a collector that knows all other answers."""
+        """The same where ε is kept, with δ, against a collector that knows all other answers.
+
+        Args:
+            request: what is asked of it.
+            delta: δ of the view "everything".
+        """
         return best_informed_dealt(request, delta, baseline(request), cls._maker(request))
 
     @classmethod

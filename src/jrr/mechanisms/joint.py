@@ -239,7 +239,11 @@ class JRR(Categorical):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate JRR that keeps the request, or plain RR where that is better."""
+        """The most accurate JRR that keeps the request, or plain RR where that is better.
+
+        Args:
+            request: what is asked of it.
+        """
         return best_joint(request, baseline(request), cls._maker(request))
 
     @classmethod
@@ -250,13 +254,22 @@ class JRR(Categorical):
 
     @classmethod
     def best_even(cls, request: Request) -> Mechanism:
-        """The same with as many plus as minus cards: what the paper's pairs can do at best."""
+        """The same with as many plus as minus cards: what the paper's pairs can do at best.
+
+        Args:
+            request: what is asked of it.
+        """
         maker = cls._maker(request)
         return best_joint(request, baseline(request), maker, [request.n // 2])
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
-        """The same where ε is kept, with δ, against a collector that knows all other answers."""
+        """The same where ε is kept, with δ, against a collector that knows all other answers.
+
+        Args:
+            request: what is asked of it.
+            delta: δ of the view "everything".
+        """
         return best_informed_joint(request, delta, baseline(request), cls._maker(request))
 
     @classmethod

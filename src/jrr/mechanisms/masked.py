@@ -295,7 +295,12 @@ class MRR(Masking):
 
     @classmethod
     def with_coin(cls, request: Request, coin: Coin) -> "MRR":
-        """The most accurate MRR with this coin that keeps the request."""
+        """The most accurate MRR with this coin that keeps the request.
+
+        Args:
+            request: what is asked of it.
+            coin: the coin.
+        """
         made = _made(request, coin, None)
         if made is None:
             allowed = f"large enough for {coin} and cards of 16 bits, and below the dealer's cap"
@@ -304,7 +309,11 @@ class MRR(Masking):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate MRR that keeps the request, or plain RR where that is better."""
+        """The most accurate MRR that keeps the request, or plain RR where that is better.
+
+        Args:
+            request: what is asked of it.
+        """
         made: list[Mechanism] = [baseline(request)]
         made += [m for m in _designed(request) if m is not None and request.allows(m)]
         return least(made, request)
@@ -343,11 +352,23 @@ class MRR(Masking):
         return self._marked(self.report_from_words(held, card, words), card)
 
     def report_from_word(self, value: int, card: Any, word: int) -> Any:
-        """The same where the coin takes one word."""
+        """The same where the coin takes one word.
+
+        Args:
+            value: the true one, or a step.
+            card: the card; None without one.
+            word: a random 64-bit word.
+        """
         return self.report_from_words(value, card, [word])
 
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
-        """The report that random 64-bit words make of a value, or step (docs/protocol.md)."""
+        """The report that random 64-bit words make of a value, or step (docs/protocol.md).
+
+        Args:
+            value: the true one, or a step.
+            card: the card; None without one.
+            words: as many random 64-bit words as the coin takes.
+        """
         lies = self._alone_words if card is None else self.lie_words
         return self.with_mask(self.coin.toss(value, words, lies), card)
 

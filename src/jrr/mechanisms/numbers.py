@@ -122,14 +122,22 @@ class Numbers:
 
     @classmethod
     def from_dict(cls, document: object) -> "Numbers":
-        """The question that `to_dict` wrote."""
+        """The question that `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         fields = checks.exact_fields(document, {"low", "high", "clip", "mechanism"})
         return cls(**(fields | {"mechanism": from_dict(fields["mechanism"])}))
 
     # -- dealer, contributor ----------------------------------------------------------------
 
     def deal(self, rng: Rng = None) -> Any:
-        """The mechanism's cards; None where it deals none."""
+        """The mechanism's cards; None where it deals none.
+
+        Args:
+            rng: where random words come from; None: the operating system.
+        """
         return self.mechanism.deal(rng)
 
     def steps(self, numbers: ArrayLike, rng: Rng = None) -> Ints:
@@ -177,7 +185,13 @@ class Numbers:
         return self.mechanism.respond_steps(self.steps(numbers, source), cards, source)
 
     def respond_one(self, number: float, card: Any = None, rng: Rng = None) -> Any:
-        """One report, for a contributor's own device; arguments as for `respond`."""
+        """One report, for a contributor's own device; arguments as for `respond`.
+
+        Args:
+            number: from low to high.
+            card: the card; None without one.
+            rng: where random words come from; None: the operating system.
+        """
         source = randomness.source(rng)
         return self.mechanism.respond_one_step(int(self.steps([number], source)[0]), card, source)
 
@@ -191,7 +205,13 @@ class Numbers:
     def tally(
         self, reports: ArrayLike, carded: ArrayLike | bool | None = None, deck: str = ""
     ) -> Tally:
-        """Count reports, as `Mechanism.tally`; tallies add and travel."""
+        """Count reports, as `Mechanism.tally`; tallies add and travel.
+
+        Args:
+            reports: one per person.
+            carded: who had a card; None: everybody, where there are cards.
+            deck: which deck the cards came from, where there are several.
+        """
         return self.mechanism.tally(reports, carded, deck)
 
     def estimate(
@@ -217,7 +237,11 @@ class Numbers:
         return self.estimate_from(self.mechanism.estimate(reports, decks, **more))
 
     def estimate_from(self, share: Estimate) -> MeanEstimate:
-        """The same from the mechanism's own estimate: its share of value 1 is that of the way."""
+        """The same from the mechanism's own estimate: its share of value 1 is that of the way.
+
+        Args:
+            share: the estimate of the mechanism.
+        """
         return MeanEstimate.of(self.low, self.high, share, self.mechanism.steps)
 
     def variance(self, numbers: ArrayLike, decks: int = 1) -> float:
@@ -318,6 +342,9 @@ class Bins:
 
     def values(self, numbers: ArrayLike) -> Ints:
         """The bins of numbers, 0..k-1, as `Mechanism.respond` takes them.
+
+        Args:
+            numbers: one per person.
 
         Raises:
             ArgumentError: for numbers beyond the edges, unless `clip`.

@@ -128,7 +128,13 @@ class Piecewise(Mechanism):
         )
 
     def report_from_word(self, value: int, card: None, word: int) -> int:
-        """The report that one random word makes of a step (docs/protocol.md)."""
+        """The report that one random word makes of a step (docs/protocol.md).
+
+        Args:
+            value: a step.
+            card: None: it has no cards.
+            word: a random 64-bit word.
+        """
         return self.coin.toss(value, [word], self.lie_words)[0]
 
     def _refuse_cards(self, cards: object) -> None:

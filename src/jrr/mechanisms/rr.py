@@ -86,7 +86,11 @@ class RR(Categorical):
 
     @classmethod
     def best(cls, request: Request) -> "RR":
-        """Randomized response at the whole budget."""
+        """Randomized response at the whole budget.
+
+        Args:
+            request: what is asked of it.
+        """
         return cls(request.k, epsilon=request.budget)
 
     @cached_property

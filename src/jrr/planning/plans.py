@@ -205,7 +205,11 @@ class Plan(Shown):
         return MappingProxyType(self.mechanism.guarantees(self.request.colluders))
 
     def everything(self, delta: float = DELTA) -> float:
-        """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
+        """ε at δ against a collector that also knows everybody else's answer (an upper bound).
+
+        Args:
+            delta: the chance that is left out.
+        """
         if self.mechanism.pure:
             return self.mechanism.epsilon("cards", self.request.colluders)
         bound = epsilon_of_everything(self.mechanism, self.request.colluders, delta)
@@ -217,6 +221,9 @@ class Plan(Shown):
         """ε that this collector's loss exceeds with at most this chance (an upper bound).
 
         More than `everything`, because δ also counts by how much.
+
+        Args:
+            chance: with which the loss may be larger.
         """
         losses = self.losses
         if losses is None or self.mechanism.pure:
@@ -224,7 +231,11 @@ class Plan(Shown):
         return losses.sure_epsilon(chance)
 
     def everything_at_least(self, delta: float = DELTA) -> float:
-        """An ε that some answers of the others do reach at δ: how tight `everything` is."""
+        """An ε that some answers of the others do reach at δ: how tight `everything` is.
+
+        Args:
+            delta: as for `everything`.
+        """
         losses = self.losses
         low = 0.0 if losses is None or self.mechanism.pure else losses.epsilon_low(delta)
         return min(low, self.everything(delta))
@@ -240,7 +251,11 @@ class Plan(Shown):
         return losses_of_everything(self.mechanism, self.request.colluders)
 
     def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
-        """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
+        """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings.
+
+        Args:
+            frequencies: true shares at which errors are shown.
+        """
         if not isinstance(frequencies, Sequence):
             raise checks.refusal("frequencies", frequencies, "a list of numbers in 0..1")
         without = least_without_cards(self.request, self.max_bytes)
@@ -324,7 +339,11 @@ class Plan(Shown):
 
     @classmethod
     def from_dict(cls, document: object) -> "Plan":
-        """The plan that `to_dict` wrote; what it promises is computed and checked anew."""
+        """The plan that `to_dict` wrote; what it promises is computed and checked anew.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         fields = checks.exact_fields(document, {"request", "mechanism", "kind", "delta"})
         names = {field.name for field in dataclasses.fields(Request)}
         asked = checks.exact_fields(fields["request"], names, "request")
@@ -333,7 +352,11 @@ class Plan(Shown):
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
-        """The plan that `to_json` wrote."""
+        """The plan that `to_json` wrote.
+
+        Args:
+            text: what `to_json` returned.
+        """
         return cls.from_dict(read_json("text", text, "a plan in JSON"))
 
 

@@ -97,6 +97,9 @@ class TwoPhasePlan:
 
         Exact up to one part in the number of people: the first phase's count is binomial, and
         all that it can suggest is added up.
+
+        Args:
+            frequency: the true share of yes.
         """
         f = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
         first, second = self.first.request.reporters, self._second_request.reporters
@@ -108,7 +111,11 @@ class TwoPhasePlan:
         return math.sqrt(variance) / (first + second)
 
     def over_one_phase(self, frequency: float) -> float:
-        """The standard error as a share of that of one phase, at this true share of yes."""
+        """The standard error as a share of that of one phase, at this true share of yes.
+
+        Args:
+            frequency: the true share of yes.
+        """
         return self.stderr(frequency) / self.one_phase.stderr(frequency)
 
     @cached_property

@@ -160,7 +160,11 @@ class Header:
         return {view: m.epsilon(view, colluders) for view in VIEWS}
 
     def with_rows(self, rows: int) -> "Header":
-        """The same header, which says how many rows there are."""
+        """The same header, which says how many rows there are.
+
+        Args:
+            rows: how many.
+        """
         return replace(self, rows=rows)
 
     def binding(self) -> bytes:
@@ -221,6 +225,9 @@ class Header:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Header":
         """The header that `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
 
         Raises:
             ArgumentError: for anything else, or a header that a newer jrr wrote.

@@ -69,6 +69,9 @@ class Labels(ShortRepr):
     def read_names(cls, path: str | Path) -> tuple[str, ...]:
         """The labels of a text file, one per line; empty lines are left out.
 
+        Args:
+            path: the file.
+
         Raises:
             ArgumentError: where the file cannot be read or is not UTF-8.
         """
@@ -134,7 +137,11 @@ class Labels(ShortRepr):
         return self.encode(array)[0]
 
     def encode(self, array: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
-        """Values of the rows, and which rows have one (all, unless missing ones are skipped)."""
+        """Values of the rows, and which rows have one (all, unless missing ones are skipped).
+
+        Args:
+            array: cells of a column, as Arrow has them.
+        """
         codes = pc.index_in(texts(array), pa.array(self.names, pa.string()))
         missing = missing_in(array)
         if self.other is not None:
@@ -149,6 +156,10 @@ class Labels(ShortRepr):
 
     def check(self, contents: "ColumnContents", column: str) -> None:
         """Refuse a column with cells that mean nothing, naming how many.
+
+        Args:
+            contents: what was counted in the column.
+            column: its name, for the refusal.
 
         Raises:
             ArgumentError: where cells are empty, or not listed, and no label stands for them.

@@ -95,6 +95,9 @@ class Result(Shown):
     def epsilon_behind_shuffler(self, delta: float) -> float | None:
         """ε at δ of plain RR to whoever sees nothing but these reports, in their random order.
 
+        Args:
+            delta: chance with which the loss may be larger.
+
         Returns:
             By the law of the counts or, for very many reports, by the closed form, which is
             larger. None where the reports are not shuffled, where they are in several files,

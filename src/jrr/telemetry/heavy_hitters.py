@@ -88,7 +88,11 @@ class HeavyHitters:
 
     @classmethod
     def from_dict(cls, document: object) -> "HeavyHitters":
-        """What `to_dict` wrote."""
+        """What `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         fields = named_fields(cls, document, _FIELDS)
         levels, hashed = tuple(list_of("levels", fields["levels"])), fields.pop("hashed")
         made = cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
@@ -104,7 +108,12 @@ class HeavyHitters:
     # -- devices ----------------------------------------------------------------------------
 
     def respond(self, strings: Iterable[str], rng: Rng = None) -> Reports:
-        """Reports as a structured array of level, seed and perturbed hash."""
+        """Reports as a structured array of level, seed and perturbed hash.
+
+        Args:
+            strings: one per person.
+            rng: where random words come from; None: the operating system.
+        """
         rows = self.words.symbols(strings)
         source = randomness.source(rng)
         out = np.empty(len(rows), LEVEL_REPORT)
@@ -120,7 +129,12 @@ class HeavyHitters:
         return out
 
     def respond_one(self, string: str, rng: Rng = None) -> tuple[int, int, int]:
-        """One device's report: level, seed, perturbed hash; from the same words as `respond`."""
+        """One device's report: level, seed, perturbed hash; from the same words as `respond`.
+
+        Args:
+            string: the true one.
+            rng: where random words come from; None: the operating system.
+        """
         source = randomness.source(rng)
         symbols = self.words.symbols_of(string)
         level = source.word() % len(self.levels)
@@ -129,12 +143,20 @@ class HeavyHitters:
         return level, seed, value
 
     def report_to_json(self, report: tuple[int, int, int]) -> list[Any]:
-        """One report, as `respond_one` makes it, as a JSON value."""
+        """One report, as `respond_one` makes it, as a JSON value.
+
+        Args:
+            report: level, seed, perturbed hash.
+        """
         level, *hashed = report
         return [level, self.mechanism.report_to_json(tuple(hashed))]
 
     def report_from_json(self, document: object) -> tuple[int, int, int]:
-        """The report that `report_to_json` wrote; anything else is refused."""
+        """The report that `report_to_json` wrote; anything else is refused.
+
+        Args:
+            document: a JSON value.
+        """
         level, hashed = level_and_report(document, len(self.levels))
         seed, value = self.mechanism.report_from_json(hashed)
         return level, seed, value
@@ -149,7 +171,11 @@ class HeavyHitters:
             yield [level, [str(seed), value]]
 
     def reports_from_json(self, documents: list[Any]) -> Reports:
-        """All reports that `reports_to_json` wrote, as `find` takes them; others are refused."""
+        """All reports that `reports_to_json` wrote, as `find` takes them; others are refused.
+
+        Args:
+            documents: JSON values.
+        """
         out = np.empty(len(documents), LEVEL_REPORT)
         try:
             rows = [(level, seed, value) for level, (seed, value) in documents]
@@ -230,7 +256,11 @@ class HeavyHitters:
         return search.found.top(top)
 
     def checked(self, reports: ArrayLike) -> Reports:
-        """Reports as an array of level, seed and value; anything else is refused."""
+        """Reports as an array of level, seed and value; anything else is refused.
+
+        Args:
+            reports: a structured array, or rows of three numbers.
+        """
         if isinstance(reports, list | tuple):
             reports = np.array([tuple(report) for report in reports], LEVEL_REPORT)
         array = np.asarray(reports)

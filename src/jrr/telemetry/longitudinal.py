@@ -103,7 +103,11 @@ class Longitudinal:
         return self.fresh.deals
 
     def fewest_decks(self, cards: int) -> int:
-        """How many decks so many cards come from at least, as `fresh` says it."""
+        """How many decks so many cards come from at least, as `fresh` says it.
+
+        Args:
+            cards: how many.
+        """
         return self.fresh.fewest_decks(cards)
 
     @property
@@ -122,7 +126,11 @@ class Longitudinal:
 
     @classmethod
     def from_dict(cls, document: object) -> "Longitudinal":
-        """What `to_dict` wrote."""
+        """What `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         fields = named_fields(cls, document, {"fresh", "permanent"})
         permanent = fields["permanent"]
         made = None if permanent is None else from_dict(permanent)
@@ -135,6 +143,10 @@ class Longitudinal:
 
         All are drawn at the beginning, so that what a device stores does not say which values it
         has held. Each row is that device's secret.
+
+        Args:
+            n: devices.
+            rng: where random words come from; None: the operating system.
         """
         n = checks.integer("n", n, 0)
         source = randomness.source(rng)
@@ -144,14 +156,22 @@ class Longitudinal:
         return np.column_stack([rr.respond(np.full(n, v), None, source) for v in range(self.k)])
 
     def remember_one(self, rng: Rng = None) -> tuple[int, ...]:
-        """The permanent responses of one device, to be kept on it: one for every value."""
+        """The permanent responses of one device, to be kept on it: one for every value.
+
+        Args:
+            rng: where random words come from; None: the operating system.
+        """
         source = randomness.source(rng)
         if self.permanent is None:
             return tuple(range(self.k))
         return tuple(self.permanent.respond_one(v, None, source) for v in range(self.k))
 
     def deal(self, rng: Rng = None) -> Any:
-        """Cards for one round; None where the mechanism deals none. Never use them again."""
+        """Cards for one round; None where the mechanism deals none. Never use them again.
+
+        Args:
+            rng: where random words come from; None: the operating system.
+        """
         return self.fresh.deal(rng)
 
     def respond(
@@ -181,26 +201,51 @@ class Longitudinal:
     def respond_one(
         self, value: int, memory: Sequence[int], card: Any = None, rng: Rng = None
     ) -> Any:
-        """One device's report of one round."""
+        """One device's report of one round.
+
+        Args:
+            value: the true one of this round.
+            memory: what `remember_one` returned.
+            card: the card of this round; None without one.
+            rng: where random words come from; None: the operating system.
+        """
         value = checks.symbol("value", value, self.k)
         if len(memory) != self.k:
             raise checks.refusal("memory", memory, f"{self.k} responses, one for every value")
         return self.fresh.respond_one(memory[value], card, rng)
 
     def report_to_json(self, report: Any, carded: bool | None = None) -> Any:
-        """One report as a JSON value, as that of `fresh`."""
+        """One report as a JSON value, as that of `fresh`.
+
+        Args:
+            report: as `respond_one` makes it.
+            carded: whether it was made with a card; None: as the mechanism says.
+        """
         return self.fresh.report_to_json(report, carded)
 
     def report_from_json(self, document: object) -> Any:
-        """The report that `report_to_json` wrote; anything else is refused."""
+        """The report that `report_to_json` wrote; anything else is refused.
+
+        Args:
+            document: a JSON value.
+        """
         return self.fresh.report_from_json(document)
 
     def reports_to_json(self, reports: Any, carded: ArrayLike | bool | None = None) -> list[Any]:
-        """All reports of a round as JSON values."""
+        """All reports of a round as JSON values.
+
+        Args:
+            reports: one per person.
+            carded: who had a card; None: as the mechanism says.
+        """
         return self.fresh.reports_to_json(reports, carded)
 
     def reports_from_json(self, documents: list[Any]) -> list[Any]:
-        """All reports that `reports_to_json` wrote, as `estimate` takes them."""
+        """All reports that `reports_to_json` wrote, as `estimate` takes them.
+
+        Args:
+            documents: JSON values.
+        """
         return self.fresh.reports_from_json(documents)
 
     # -- collector --------------------------------------------------------------------------
@@ -213,14 +258,25 @@ class Longitudinal:
     def estimate(
         self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None, **more: Any
     ) -> Estimate:
-        """The shares of one round; arguments as for `Mechanism.estimate` of `fresh`."""
+        """The shares of one round; arguments as for `Mechanism.estimate` of `fresh`.
+
+        Args:
+            reports: of the round, or their tally.
+            decks: that were dealt; None: as few as the cards need.
+            more: other arguments of `Mechanism.estimate`.
+        """
         told = self._of_responses.estimate(reports, decks, **more)
         if self.permanent is None:
             return told
         return Estimate([self._behind(stratum) for stratum in told.strata], told.sampling)
 
     def series(self, rounds: Iterable[ArrayLike | Tally | WeightedTally], **more: Any) -> Series:
-        """The shares of all rounds, each given as its reports or their tally."""
+        """The shares of all rounds, each given as its reports or their tally.
+
+        Args:
+            rounds: in order.
+            more: other arguments of `Mechanism.estimate`.
+        """
         return Series([self.estimate(reports, **more) for reports in rounds])
 
     def change(self, first: ArrayLike, second: ArrayLike) -> PairedChange:
@@ -363,7 +419,12 @@ class Longitudinal:
         return memoised.different_rounds(fresh, rounds, held, renamed)
 
     def guarantees(self, rounds: int, colluders: int = 0) -> dict[str, dict[str, float]]:
-        """Secret -> view -> ε, all without a δ."""
+        """Secret -> view -> ε, all without a δ.
+
+        Args:
+            rounds: how many.
+            colluders: whose cards the adversary knows.
+        """
         return {
             secret: {
                 view: self.epsilon(view, rounds=rounds, secret=secret, colluders=colluders)

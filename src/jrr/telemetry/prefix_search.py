@@ -92,6 +92,9 @@ class FrequentStrings(Shown):
 
         They are those of all strings that the last group was asked about (Bonferroni), so that
         it does not matter which of them are shown.
+
+        Args:
+            level: the chance with which an interval holds.
         """
         each = 1 - (1 - checks.level(level)) / self.asked
         low, high = self._estimate.interval(each)
@@ -132,11 +135,19 @@ class FrequentStrings(Shown):
         )
 
     def top(self, strings: int) -> "FrequentStrings":
-        """The first so many of them."""
+        """The first so many of them.
+
+        Args:
+            strings: how many.
+        """
         return replace(self, strings=self.strings[:strings], _places=self._places[:strings])
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Plain numbers, with the intervals of one level."""
+        """Plain numbers, with the intervals of one level.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         low, high = self.interval(level)
         return {
             "strings": list(self.strings),
@@ -240,7 +251,11 @@ class PrefixSearch:
         return len(self.prefixes) + 1
 
     def values(self, strings: Iterable[str]) -> Ints:
-        """On devices: the values of strings, for the mechanism of this level."""
+        """On devices: the values of strings, for the mechanism of this level.
+
+        Args:
+            strings: one per person.
+        """
         return places(self.prefixes, self.words.symbols(strings))
 
     def answered(
@@ -265,7 +280,11 @@ class PrefixSearch:
         return self.extended(estimate.for_population("sample", population_size))
 
     def extended(self, estimate: Estimate) -> "PrefixSearch":
-        """The same, from an estimate whose first values are `prefixes`, errors as they are."""
+        """The same, from an estimate whose first values are `prefixes`, errors as they are.
+
+        Args:
+            estimate: of the prefixes of this level.
+        """
         shares = estimate.frequencies[: len(self.prefixes)]
         order = np.argsort(-shares, kind="stable")[: self.keep]
         order = order[shares[order] > 0]

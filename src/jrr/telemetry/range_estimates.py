@@ -135,6 +135,9 @@ class RangeEstimate:
         Perturbation, and that different people told different levels (docs/theory.md, Theorem
         D2): the square root of an unbiased estimate of the variance, which is taken to be at least
         what perturbation alone adds.
+
+        Args:
+            weights: a row per sum, a column per bin.
         """
         rows = max(1, _BLOCK // self.tree.bins)
         blocks = [
@@ -183,7 +186,11 @@ class RangeEstimate:
         return below, above
 
     def quantile(self, q: float) -> float:
-        """The number that a share q of people do not exceed, within its bin by interpolation."""
+        """The number that a share q of people do not exceed, within its bin by interpolation.
+
+        Args:
+            q: in 0..1.
+        """
         q = checks.real("q", q, "in 0..1", 0.0, 1.0)
         rising = np.maximum.accumulate(np.clip(self.cumulative(), 0.0, 1.0))
         at = min(int(np.searchsorted(rising, q)), self.tree.bins - 1)
@@ -197,6 +204,10 @@ class RangeEstimate:
 
         A bin is left out if the reports contradict that a share q lies at or below its upper end,
         or that less than q lies below its lower end.
+
+        Args:
+            q: in 0..1.
+            level: the chance with which an interval holds.
         """
         q = checks.real("q", q, "in 0..1", 0.0, 1.0)
         below, above = _cumulative_reaches(self, checks.level(level))
@@ -209,7 +220,12 @@ class RangeEstimate:
         return float(edges[places[0]]), float(edges[places[-1] + 1])
 
     def to_dict(self, level: float = 0.95, quantiles: Sequence[float] = ()) -> dict[str, Any]:
-        """Plain numbers: bins with shares, and the quantiles asked for with intervals."""
+        """Plain numbers: bins with shares, and the quantiles asked for with intervals.
+
+        Args:
+            level: the chance with which an interval holds.
+            quantiles: those that are shown.
+        """
         return {
             "n": self.n,
             "edges": self.tree.edges.tolist(),

@@ -140,7 +140,12 @@ class RangeTree:
         return np.linspace(self.low, self.high, self.bins + 1)
 
     def epsilon(self, view: str = "everything", colluders: int = 0) -> float:
-        """The loss of a person's one report, the largest of all levels, as `Mechanism.epsilon`."""
+        """The loss of a person's one report, the largest of all levels, as `Mechanism.epsilon`.
+
+        Args:
+            view: of the adversary.
+            colluders: whose cards the adversary knows.
+        """
         return max(mechanism.epsilon(view, colluders) for mechanism in self.mechanisms)
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +161,11 @@ class RangeTree:
 
     @classmethod
     def from_dict(cls, document: object) -> "RangeTree":
-        """What `to_dict` wrote."""
+        """What `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         fields = named_fields(cls, document, _FIELDS)
         made = tuple(from_dict(one) for one in list_of("mechanisms", fields["mechanisms"]))
         return cls(**(fields | {"mechanisms": made}))
@@ -164,7 +173,12 @@ class RangeTree:
     # -- devices ----------------------------------------------------------------------------
 
     def values(self, numbers: ArrayLike, level: int) -> Ints:
-        """The ranges of one level that numbers lie in: values for that level's mechanism."""
+        """The ranges of one level that numbers lie in: values for that level's mechanism.
+
+        Args:
+            numbers: one per person.
+            level: of the tree.
+        """
         level = checks.integer("level", level, 0, len(self.mechanisms) - 1)
         checked = NumberRange(self.low, self.high, self.clip).check(numbers)
         bins: Ints = np.searchsorted(self.edges[1:-1], checked, side="right")
@@ -175,6 +189,10 @@ class RangeTree:
         """Reports by level, each person having taken one level at random; without cards.
 
         Where cards are dealt, ask group by group: `mechanisms[level].respond(values(...), cards)`.
+
+        Args:
+            numbers: one per person.
+            rng: where random words come from; None: the operating system.
         """
         if any(mechanism.deals for mechanism in self.mechanisms):
             raise checks.refusal("cards", None, "dealt to the group of each level, see `respond`")
@@ -188,19 +206,32 @@ class RangeTree:
         ]
 
     def respond_one(self, number: float, rng: Rng = None) -> tuple[int, Any]:
-        """One device's report: the level that it took, and its mechanism's report."""
+        """One device's report: the level that it took, and its mechanism's report.
+
+        Args:
+            number: the true one.
+            rng: where random words come from; None: the operating system.
+        """
         source = randomness.source(rng)
         level = source.word() % len(self.mechanisms)
         (value,) = self.values([number], level)
         return level, self.mechanisms[level].respond_one(int(value), None, source)
 
     def report_to_json(self, report: tuple[int, Any]) -> list[Any]:
-        """One report, as `respond_one` makes it, as a JSON value."""
+        """One report, as `respond_one` makes it, as a JSON value.
+
+        Args:
+            report: the level and its mechanism's report.
+        """
         level, told = report
         return [level, self.mechanisms[level].report_to_json(told)]
 
     def report_from_json(self, document: object) -> tuple[int, Any]:
-        """The report that `report_to_json` wrote; anything else is refused."""
+        """The report that `report_to_json` wrote; anything else is refused.
+
+        Args:
+            document: a JSON value.
+        """
         level, told = level_and_report(document, len(self.mechanisms))
         return level, self.mechanisms[level].report_from_json(told)
 
@@ -224,13 +255,21 @@ class RangeTree:
         ]
 
     def reports_from_json(self, documents: list[Any]) -> list[tuple[int, Any]]:
-        """All reports that `reports_to_json` wrote, as `estimate` takes them."""
+        """All reports that `reports_to_json` wrote, as `estimate` takes them.
+
+        Args:
+            documents: JSON values.
+        """
         return [self.report_from_json(document) for document in documents]
 
     # -- collector --------------------------------------------------------------------------
 
     def by_level(self, reports: Sequence[object]) -> list[list[Any]]:
-        """What `respond_one` or `report_from_json` returned, sorted by levels."""
+        """What `respond_one` or `report_from_json` returned, sorted by levels.
+
+        Args:
+            reports: one per person.
+        """
         sorted_out: list[list[Any]] = [[] for _ in self.mechanisms]
         for report in reports:
             if not isinstance(report, tuple) or len(report) != 2:

@@ -87,7 +87,11 @@ class Series:
         return difference(self.estimates[second], self.estimates[first], same_deck=False)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Plain numbers: the result document of every round."""
+        """Plain numbers: the result document of every round.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         return {"rounds": [estimate.to_dict(level) for estimate in self.estimates]}
 
 
@@ -104,6 +108,10 @@ class PairedChange:
     stderr: Floats
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Intervals of the changes, as of normal errors: for some hundred devices and more."""
+        """Intervals of the changes, as of normal errors: for some hundred devices and more.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
         far = quantile(level) * self.stderr
         return self.frequencies - far, self.frequencies + far

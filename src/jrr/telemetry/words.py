@@ -63,7 +63,11 @@ class Words:
 
     @classmethod
     def from_dict(cls, document: object) -> "Words":
-        """What `to_dict` wrote."""
+        """What `to_dict` wrote.
+
+        Args:
+            document: what `to_dict` returned.
+        """
         names = {"alphabet", "length", "fixed", "cut"}
         return cls(**checks.exact_fields(document, names))
 
@@ -79,6 +83,9 @@ class Words:
     def symbols(self, strings: Iterable[str]) -> Symbols:
         """Strings as rows of symbols.
 
+        Args:
+            strings: words of the alphabet.
+
         Raises:
             ArgumentError: for characters that are not in the alphabet, or other lengths.
         """
@@ -91,7 +98,11 @@ class Words:
         return np.frombuffer(together, np.uint8).reshape(len(given), self.length)
 
     def symbols_of(self, string: object) -> bytes:
-        """One string as a row of symbols, without arrays; refusals as those of `symbols`."""
+        """One string as a row of symbols, without arrays; refusals as those of `symbols`.
+
+        Args:
+            string: a word of the alphabet.
+        """
         if not isinstance(string, str):
             raise checks.refusal("strings", string, "texts")
         if len(string) > self.length and not self.cut:
@@ -109,12 +120,21 @@ class Words:
         return found.ljust(self.length, b"\0")
 
     def strings(self, rows: Symbols) -> list[str]:
-        """Rows of symbols, whole words or prefixes, as strings."""
+        """Rows of symbols, whole words or prefixes, as strings.
+
+        Args:
+            rows: of symbols.
+        """
         letters = ["", *self.alphabet]
         return ["".join(letters[symbol] for symbol in row) for row in rows]
 
     def extended(self, prefixes: Symbols, length: int) -> Symbols:
-        """All prefixes of this length that begin with one of the given ones."""
+        """All prefixes of this length that begin with one of the given ones.
+
+        Args:
+            prefixes: rows of symbols.
+            length: of the new prefixes.
+        """
         rows = prefixes
         letters = np.arange(1, len(self.alphabet) + 1, dtype=np.uint8)
         while rows.shape[1] < length:

@@ -52,7 +52,12 @@ class Coin(ABC):
 
     @classmethod
     def with_numbers(cls, k: int, numbers: tuple[int, ...]) -> "Coin":
-        """The coin for k values that a document describes by its name and these numbers."""
+        """The coin for k values that a document describes by its name and these numbers.
+
+        Args:
+            k: values.
+            numbers: what the document has after the name.
+        """
         if numbers:
             raise checks.refusal("coin", [cls.name, *numbers], f'"{cls.name}" without numbers')
         return cls(k)  # type: ignore[call-arg]  # every coin without numbers is made from k
@@ -70,11 +75,21 @@ class Coin(ABC):
         return (self.k,)
 
     def check_values(self, argument: str, values: ArrayLike) -> NDArray[Any]:
-        """True values of many people as numbers below k, or a refusal."""
+        """True values of many people as numbers below k, or a refusal.
+
+        Args:
+            argument: its name, for the refusal.
+            values: one per person.
+        """
         return checks.symbols(argument, values, self.k)
 
     def check_value(self, argument: str, value: object) -> int:
-        """The same for one person."""
+        """The same for one person.
+
+        Args:
+            argument: its name, for the refusal.
+            value: what the person answers.
+        """
         return checks.symbol(argument, value, self.k)
 
     # -- its numbers -----------------------------------------------------------------------
@@ -104,26 +119,55 @@ class Coin(ABC):
 
     @abstractmethod
     def truth_for(self, epsilon: float) -> float:
-        """The largest p whose loss is ε at most."""
+        """The largest p whose loss is ε at most.
+
+        Args:
+            epsilon: the most that the coin may lose.
+        """
 
     @abstractmethod
     def check_truth(self, argument: str, p: object) -> float:
-        """A p that tells something, or a refusal."""
+        """A p that tells something, or a refusal.
+
+        Args:
+            argument: its name, for the refusal.
+            p: the strength, as a probability.
+        """
 
     @abstractmethod
     def lie_words(self, p: float) -> Strength:
-        """The words that p leaves for lies, rounded up."""
+        """The words that p leaves for lies, rounded up.
+
+        Args:
+            p: the strength, as a probability.
+        """
 
     @abstractmethod
     def chances(self, lies: Strength) -> tuple[Fraction, Fraction]:
-        """How likely it marks a value that is held, and one that is not."""
+        """How likely it marks a value that is held, and one that is not.
+
+        Args:
+            lies: how strong the coin is.
+        """
 
     @abstractmethod
     def ideal_chances(self, epsilon: float) -> tuple[float, float]:
-        """The same for a loss ε in floating point: what a search compares."""
+        """The same for a loss ε in floating point: what a search compares.
+
+        Args:
+            epsilon: the loss of the bare coin.
+        """
 
     def moments(self, p: float, q: float, gain: float, masks: Masks | None, **more: Any) -> Moments:
-        """Of reports, p and q being as `chances` says, gain being p - q to the last digit."""
+        """Of reports, p and q being as `chances` says, gain being p - q to the last digit.
+
+        Args:
+            p: how likely it marks a value that is held.
+            q: how likely it marks another value.
+            gain: p - q to the last digit.
+            masks: the whole numbers that cards add; None where they add none.
+            more: other fields of `Moments`.
+        """
         return Moments.same_for_all(
             p=p, q=q, gain=gain, exclusive=self.numbers == 1, masks=masks, **more
         )
@@ -132,7 +176,11 @@ class Coin(ABC):
 
     @abstractmethod
     def loss(self, lies: Strength) -> float:
-        """ε of the bare coin: of somebody who knows the masks."""
+        """ε of the bare coin: of somebody who knows the masks.
+
+        Args:
+            lies: how strong the coin is.
+        """
 
     @abstractmethod
     def masked_loss(self, lies: Strength, step: Fraction) -> float:
@@ -148,32 +196,64 @@ class Coin(ABC):
         """The c at which a coin of loss `own` has loss ε behind masks, in floating point.
 
         Infinite where masks are not needed; 0 where none are enough.
+
+        Args:
+            epsilon: the loss behind masks.
+            own: the loss of the bare coin.
         """
 
     # -- the device ------------------------------------------------------------------------
 
     @abstractmethod
     def toss(self, value: int, words: list[int], lies: Strength) -> list[int]:
-        """What random 64-bit words make of a value (docs/protocol.md)."""
+        """What random 64-bit words make of a value (docs/protocol.md).
+
+        Args:
+            value: what the person answers, 0..k-1.
+            words: as many random words as `words` says.
+            lies: how strong the coin is.
+        """
 
     @abstractmethod
     def toss_all(
         self, values: NDArray[Any], lies: Strength, source: "RandomSource", out: NDArray[Any]
     ) -> None:
-        """The same for many people: a row of `out` each, or an entry where it says one number."""
+        """The same for many people: a row of `out` each, or an entry where it says one number.
+
+        Args:
+            values: one per person.
+            lies: how strong the coin is.
+            source: where random words come from.
+            out: where what is said is written.
+        """
 
     @abstractmethod
     def instructions(self, p: float) -> str:
-        """What the device does before it adds a mask, as the beginning of a sentence."""
+        """What the device does before it adds a mask, as the beginning of a sentence.
+
+        Args:
+            p: the strength, as a probability.
+        """
 
     # -- the collector ---------------------------------------------------------------------
 
     @abstractmethod
     def can_say(self, numbers: NDArray[Any]) -> bool:
-        """Whether these are numbers that it can say: reports without a card must be."""
+        """Whether these are numbers that it can say: reports without a card must be.
+
+        Args:
+            numbers: of one report, or of many in rows.
+        """
 
     @abstractmethod
     def simulated_support(
         self, counts: Ints, runs: int, chances: tuple[float, float], rng: np.random.Generator
     ) -> Ints:
-        """How many people it marks for each value, one row per run."""
+        """How many people it marks for each value, one row per run.
+
+        Args:
+            counts: people with each value.
+            runs: surveys.
+            chances: how likely a value that is held is marked, and one that is not.
+            rng: where random numbers come from.
+        """

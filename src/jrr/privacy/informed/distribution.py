@@ -70,7 +70,9 @@ class LossDistribution:
     def delta(self, epsilon: float, once: bool = False) -> float:
         """The larger δ of both directions, never too small.
 
-        once: nothing is kept that would make the next answer quicker.
+        Args:
+            epsilon: the loss that is kept but for δ.
+            once: nothing is kept that would make the next answer quicker.
         """
         if epsilon >= self.pure:
             return 0.0
@@ -84,18 +86,30 @@ class LossDistribution:
         return min(1.0, worst + self.missing)
 
     def delta_low(self, epsilon: float) -> float:
-        """The same, never too large."""
+        """The same, never too large.
+
+        Args:
+            epsilon: the loss that is kept but for δ.
+        """
         error = self.error + (len(self.first) + 16) * ULP
         up, down = 1 - error, math.exp(min(epsilon, LARGEST)) * (1 + error)
         best = max(tail.excess(up, down) for tail in self._tails)
         return max(0.0, best - down * self.missing)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
+        """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none.
+
+        Args:
+            delta: the δ that is kept.
+        """
         return least_epsilon(self, delta)
 
     def quantile(self, share: float) -> float:
-        """The size of the loss that is not exceeded with this chance, if the target holds x."""
+        """The size of the loss that is not exceeded with this chance, if the target holds x.
+
+        Args:
+            share: a chance in 0..1.
+        """
         share = checks.real("share", share, "in 0..1", 0.0, 1.0)
         there = self.first > 0
         sizes, chances = np.abs(self.losses[there]), self.first[there]
@@ -139,17 +153,29 @@ class Losses:
         return max(case.pure for case in self.cases)
 
     def delta(self, epsilon: float) -> float:
-        """The largest δ, never too small."""
+        """The largest δ, never too small.
+
+        Args:
+            epsilon: the loss that is kept but for δ.
+        """
         epsilon = checks.real("epsilon", epsilon, "a number >= 0", 0.0)
         return max(case.delta(epsilon) for case in self.cases)
 
     def delta_low(self, epsilon: float) -> float:
-        """A δ that is reached, never too large."""
+        """A δ that is reached, never too large.
+
+        Args:
+            epsilon: the loss that is kept but for δ.
+        """
         epsilon = checks.real("epsilon", epsilon, "a number >= 0", 0.0)
         return max((case.delta_low(epsilon) for case in self.tried), default=0.0)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
+        """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none.
+
+        Args:
+            delta: the δ that is kept.
+        """
         delta = checks.delta(delta)
         reached = 0.0
         for case in self.cases:
@@ -163,6 +189,9 @@ class Losses:
         δ is another thing: the mean of how far the loss goes beyond ε, which is smaller. By
         Pr[loss > ε'] <= δ(ε) / (1 - e^(ε-ε')) for every ε < ε', and so also for whatever δ bounds:
         all compositions, and larger decks.
+
+        Args:
+            chance: with which the loss may be larger.
         """
         chance = checks.real("chance", chance, "in 0..1", 0.0, 1.0, open_high=True)
         if chance == 0:
@@ -181,7 +210,11 @@ class Losses:
         return self.delta(LARGEST) if math.isinf(self.pure) else 0.0
 
     def epsilon_low(self, delta: float) -> float:
-        """An ε below which δ is not kept in a case that does occur."""
+        """An ε below which δ is not kept in a case that does occur.
+
+        Args:
+            delta: the δ that is kept.
+        """
         return max((_most_broken(case, delta) for case in self.tried), default=0.0)
 
     def to_dict(self) -> dict[str, Any]:

@@ -55,6 +55,10 @@ def composed(losses: Losses, rounds: int) -> ManyRounds:
 
     Of several cases each round may have another one: the loss of a round is the smallest random
     number that is, in distribution, at least that of every case and direction.
+
+    Args:
+        losses: of one round.
+        rounds: how many.
     """
     rounds = checks.integer("rounds", rounds, 1, 32)
     one = _one_round(losses)

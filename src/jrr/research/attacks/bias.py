@@ -12,6 +12,13 @@ def refusal_estimate(
     """The expected estimate of a value's share if holders of one card refuse, this share of them.
 
     Exact for one full deck of which exactly so many holders stay away, whatever their answers.
+
+    Args:
+        mechanism: of the survey.
+        frequency: the true share of the value.
+        refusing: share of the holders of the card who do not answer.
+        card: the card that they refuse with.
+        value: whose share is estimated.
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     refusing = checks.real("refusing", refusing, "in 0..1", 0.0, 1.0)
@@ -35,6 +42,13 @@ def swap_bias(
     """How many counts the estimate moves for each card that a dealer exchanges for another.
 
     The dealer does not know answers: `frequency` of those whose card is exchanged hold the value.
+
+    Args:
+        mechanism: of the survey.
+        frequency: the true share of the value.
+        given: the card that the dealer deals.
+        instead_of: the card that it should have dealt.
+        value: whose share is estimated.
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     shift = [
@@ -48,6 +62,11 @@ def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
     """How many counts the estimate moves if a dealer of masks adds `shift` to the sum of its cards.
 
     The same for a lie about an undealt or announced sum: whatever people answer, shift/λ.
+
+    Args:
+        mechanism: of the survey.
+        shift: what the dealer adds.
+        value: whose share is estimated.
     """
     if mechanism.moments.masks is None:
         raise checks.refusal("mechanism", mechanism, "one whose cards are numbers to add")

@@ -28,6 +28,10 @@ def card_reuse(mechanism: Mechanism, rounds: int = 2) -> Reuse:
 
     Enumerated over all sequences of answers and reports. Fresh cards lose ε for every answer
     that differs; with one card for all rounds reports tell about it, and it about answers.
+
+    Args:
+        mechanism: of the survey.
+        rounds: in which the same card is used.
     """
     rounds = checks.integer("rounds", rounds, 1)
     if mechanism.k**rounds > _MOST:
@@ -66,7 +70,12 @@ def _loss(law: Matrix, other: Matrix) -> float:
 
 
 def exposed_share(mechanism: Mechanism, value: int = 1) -> float:
-    """The share of holders of `value` whose answer their report and card together prove."""
+    """The share of holders of `value` whose answer their report and card together prove.
+
+    Args:
+        mechanism: of the survey.
+        value: that is held.
+    """
     value = checks.integer("value", value, 0, mechanism.k - 1)
     others = [x for x in range(mechanism.k) if x != value]
     share = 0.0

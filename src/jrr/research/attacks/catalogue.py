@@ -29,7 +29,11 @@ class Attack:
 
 
 def all_attacks(setting: Setting | None = None) -> list[Attack]:
-    """Every attack on one survey; by default 10,000 people, ε = 0.1, 5 colluders, 10% yes."""
+    """Every attack on one survey; by default 10,000 people, ε = 0.1, 5 colluders, 10% yes.
+
+    Args:
+        setting: the survey that is attacked.
+    """
     return [measure(setting or Setting()) for measure in _MEASURES]
 
 

@@ -20,7 +20,12 @@ Curves = Mapping[str, Sequence[float]]  # by mechanism
 
 
 def draw_attacks(folder: str | Path, setting: Setting | None = None) -> list[Path]:
-    """A PNG file per attack, in a folder that is made if it is not there."""
+    """A PNG file per attack, in a folder that is made if it is not there.
+
+    Args:
+        folder: where the pictures go.
+        setting: the survey that is attacked; None: that of `all_attacks`.
+    """
     survey = setting or Setting()
     Path(folder).mkdir(parents=True, exist_ok=True)
     return [draw(survey, Path(folder) / f"attack-{name}.png") for name, draw in _DRAWN.items()]

@@ -54,6 +54,11 @@ def epsilon_at_least(hits: Hits, error: float = ERROR, delta: float = 0.0) -> fl
     """A lower bound on ε at δ that is wrong with chance `error` at most; never below 0.
 
     (ε, δ)-differential privacy lets an event have the chance e^ε·(that with the other value) + δ.
+
+    Args:
+        hits: how often an event occurred under both values.
+        error: the chance with which the bound may be wrong.
+        delta: δ of the claim.
     """
     low = float(lower_chance(hits.with_value, hits.of_value, error / 2)) - delta
     high = float(upper_chance(hits.with_other, hits.of_other, error / 2))
@@ -66,6 +71,13 @@ def false_alarm_rate(
     """The exact chance that an audit refutes `claimed`, where the event has these two chances.
 
     Summed over all outcomes of two binomial laws; what is left out is added.
+
+    Args:
+        chance: of the event under one value.
+        other_chance: under the other.
+        trials: of each.
+        claimed: the ε that is refuted.
+        error: the chance with which a bound may be wrong.
     """
     kept, weight = _likely(trials, chance)
     other_kept, other_weight = _likely(trials, other_chance)

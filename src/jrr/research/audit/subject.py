@@ -22,10 +22,21 @@ class Subject(ABC):
 
     @abstractmethod
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
-        """What the adversary sees of `value`, so many times."""
+        """What the adversary sees of `value`, so many times.
+
+        Args:
+            value: what the target holds.
+            trials: how many times.
+            rng: where random words come from.
+        """
 
     def times(self, value: Any, other: Any) -> int:
-        """How many times the claimed ε is allowed between two values: once."""
+        """How many times the claimed ε is allowed between two values: once.
+
+        Args:
+            value: what the target may hold.
+            other: what it may hold instead.
+        """
         return 1
 
 
