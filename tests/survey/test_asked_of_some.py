@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import jrr
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.shifts import most_asked, truth_of
 from jrr.protocol.identity import COLLECTOR, invitation_secret, new_invitation, pseudonym
+from jrr.survey import plan as planning
 from jrr.survey.answers import read_answers
 from jrr.survey.draft import Draft
 from jrr.survey.messages import read_upload, report_message, upload
@@ -244,6 +246,36 @@ def test_drafts_say_how_many_are_asked() -> None:
     ):
         with pytest.raises(ArgumentError, match=words):
             plan_draft(shared.asked(*FIVE, split="together", ask=ask), 2_000, options=options)
+
+
+def test_margins_in_the_readme() -> None:
+    eight = [{"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(8)]
+    shown = []
+    for split, ask in (("together", "auto"), ("together", 4), ("even", "all")):
+        made = plan_draft(shared.asked(*eight, split=split, ask=ask, epsilon=2.0), 2_000)
+        shown.append(f"±{100 * made.questions[0].margin:.1f}")
+    told = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    assert (
+        f"Eight yes/no questions, 2,000 people, ε = 2: {shown[0]} points for each, with three "
+        f"asked of each person (four: {shown[1]}), instead of {shown[2]} with"
+    ) in told
+
+
+def test_the_people_for_margins_are_found_by_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifteen questions: the fewest people to half a percent, by some plans and not by dozens."""
+    questions = [{"name": f"q{at}", "kind": "yes-no", "text": "Q?"} for at in range(15)]
+    draft = shared.asked(*questions, split="together", epsilon=2.0)
+    tried: list[int] = []
+
+    def counting(draft: Draft, people: int, **options: Any) -> Any:
+        tried.append(people)
+        return plan_draft(draft, people, **options)
+
+    monkeypatch.setattr(planning, "plan_draft", counting)
+    needed = planning.people_for_margins(draft)
+    assert len(tried) <= 8
+    assert plan_draft(draft, needed).within
+    assert not plan_draft(draft, round(needed * 0.99)).within
 
 
 def test_auto_is_the_best_number() -> None:

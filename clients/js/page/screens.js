@@ -37,7 +37,8 @@ export function surveyIntroduction(survey, text, language, spent, closes) {
   const [before, after] = survey.consent[shown].split(COST).map((words) =>
     words.split(/\n{2,}/u).filter((block) => block.trim()).map((block) => inLanguage("p", block, shown)));
   const { by, contact, questions } = survey;
-  const count = { count: String(questions.length) };
+  const leftOut = survey.together.reduce((sum, one) => sum + one.questions.length - one.ask, 0);
+  const count = { count: String(questions.length - leftOut) };
   const mechanisms = [...new Set(survey.sensitive.map(({ mechanism }) => mechanism.mechanism))];
   const table = costTable(survey);
   return [

@@ -4,6 +4,8 @@ Items are perturbed independently, so losses add up in every view: the total is 
 questions', whatever the answers. "Several of" is one yes or no for each label.
 """
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -34,6 +36,8 @@ _GRID = 13  # budgets at which a question's margin is looked at, where margins d
 _MASKED = 500  # values up to which masks are tried without looking at everything else
 _LEAST_SHARE = 0.01  # of the budget for a question
 _MOST_PEOPLE = 10**9
+_FIRST_GUESS = 1_000  # people, and how often the next guess follows from the margins there
+_GUESSES = 8
 
 
 @dataclass(frozen=True)
@@ -313,19 +317,24 @@ def people_for_margins(draft: Draft, **options: Any) -> int:
     """
     # What is nearly always chosen, and quick to plan.
     options.setdefault("options", PlanOptions(mechanism="mrr"))
-    low, high = 1, 64
-    while not plan_draft(draft, high, **options).within:
-        low, high = high, 2 * high
-        if high > _MOST_PEOPLE:
-            raise checks.refusal(
-                "margin",
-                [question.margin for question in draft.sensitive],
-                f"reachable with at most {_MOST_PEOPLE:,} people",
-            )
-    while high - low > max(1, low // 200):  # to half a percent
-        middle = (low + high) // 2
-        enough = plan_draft(draft, middle, **options).within
-        low, high = (low, middle) if enough else (middle, high)
+    low, high = 1, _MOST_PEOPLE + 1  # too few, and enough
+    people = max(_FIRST_GUESS, math.ceil(3 / options.get("response", 1.0)))
+    for tries in itertools.count(1):
+        worst = _worst_margin(plan_draft(draft, people, **options).questions)
+        low, high = (people, high) if worst > 1 else (low, people)
+        if high - low <= max(1, low // 200):  # to half a percent
+            break
+        # Margins fall about as the root of the people: a little beyond what that says is tried.
+        guess = people * worst**2 * (1.002 if worst > 1 else 0.998)
+        middle = (low + high) // 2 if high <= _MOST_PEOPLE else 2 * low
+        is_inside = low < guess < high and tries < _GUESSES
+        people = min(max(int(guess) if is_inside else middle, low + 1), high - 1)
+    if high > _MOST_PEOPLE:
+        raise checks.refusal(
+            "margin",
+            [question.margin for question in draft.sensitive],
+            f"reachable with at most {_MOST_PEOPLE:,} people",
+        )
     return high
 
 
