@@ -92,7 +92,8 @@ export function protection({ questions }, table, text, amongWords) {
 }
 
 /** What single answers cost, which are not changed, and that costs of waves and surveys add up. */
-export function consentDetails({ questions, sensitive, wave, waves, keep_days: days }, text, language, shown) {
+export function consentDetails(survey, text, language, shown) {
+  const { questions, sensitive, together, wave, waves, keep_days: days } = survey;
   const quoted = (question) => text("consent_quoted", { words: question.text[shown] });
   const changed = questions.filter((question) => question.sensitive);
   const open = questions.filter((question) => !question.sensitive);
@@ -109,6 +110,11 @@ export function consentDetails({ questions, sensitive, wave, waves, keep_days: d
   if (entries.length > 1) {
     const costs = entries.map((some) => `${named(some)} ε = ${rounded(cost(some), language)}`);
     lines.push(text("consent_each", { costs: costs.join("; ") }));
+  }
+  for (const { questions: shared, ask } of together) {
+    if (ask === shared.length) continue;
+    const list = changed.filter(({ name }) => shared.includes(name)).map(quoted).join(", ");
+    lines.push(text("consent_drawn", { ask: String(ask), questions: list }));
   }
   if (open.length > 0) lines.push(text("consent_open", { questions: open.map(quoted).join(", ") }));
   if (waves > 1) lines.push(text("consent_linked", { wave: String(wave), waves: String(waves) }));

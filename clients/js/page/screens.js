@@ -74,14 +74,16 @@ function progress({ at, of }, text) {
 }
 
 /** The answer that is tried out: the first that has labels, with these in the person's language. */
-export function tried({ sensitive, ...survey }, text, language) {
+export function tried(survey, text, language) {
+  const { sensitive, together } = survey;
   const { question, mechanism } = sensitive.find((one) => one.question.kind !== "number") ?? sensitive[0];
   const shown = surveyLanguage(survey, language);
   let labels = question.kind === "number" ? [question.low, question.high].map(String) : answersOf(question, survey.languages);
   if (question.kind === "choice") labels = question.labels.map((label) => label[shown]);
   if (question.kind === "yes-no" || question.kind === "several") labels = [text("no"), text("yes")];
   if (question.prefer_not) labels = [...labels.slice(0, mechanism.k - 1), text("prefer_not")];
-  return { mechanism, labels };
+  const shared = together.find(({ questions }) => questions.includes(question.name));
+  return { mechanism, labels, ask: shared?.ask ?? 1 };
 }
 
 /** One question: how far it is, what becomes of the answer, and the form. */

@@ -85,6 +85,10 @@ def _details(survey: "Survey", language: str) -> list[str]:
 
         costs = "; ".join(f"{quoted(names)} {loss(*lost)}" for names, lost in losses.items())
         lines.append(say("each", costs=costs))
+    for one in survey.together:
+        if one.ask < len(one.questions):
+            asked = ", ".join(texts[name] for name in one.questions)
+            lines.append(say("drawn", ask=str(one.ask), questions=asked))
     if survey.open:
         lines.append(say("open", questions=", ".join(texts[one.name] for one in survey.open)))
     if survey.waves > 1:
