@@ -2,7 +2,7 @@
 
 `make bench ARGS=limits`. No scheme in which the collector learns at most ε, and dealer and
 collector together at most the cap, has a smaller variance than the best coin at the cap without any
-helper, nor than the best central mechanism at ε (docs/theory.md, section 13). Several items are
+helper, nor than the best central mechanism at ε (docs/theory.md, Theorem 35). Several items are
 compared with a coin for each, at the same total. Variances are exact; nothing is drawn.
 """
 

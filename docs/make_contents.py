@@ -1,4 +1,4 @@
-"""Writes the table of contents of docs/theory.md from its results: `python docs/make_contents.py`.
+"""Writes the contents of the pages of theory from their results: `python docs/make_contents.py`.
 
 A result begins a line in bold letters with its kind, its number and its title in brackets.
 """
@@ -6,7 +6,8 @@ A result begins a line in bold letters with its kind, its number and its title i
 import re
 from pathlib import Path
 
-TARGET = Path(__file__).with_name("theory.md")
+FOLDER = Path(__file__).parent
+PAGES = ("theory.md", "theory-jrr.md", "theory-uses.md")
 BEGIN = "<!-- contents: made by docs/make_contents.py -->\n\n"
 END = "\n<!-- end of contents -->\n"
 SECTION = re.compile(r"^## (?P<title>.*)$", re.MULTILINE)
@@ -15,12 +16,11 @@ RESULT = re.compile(
     r"(?: \((?P<title>(?:[^()]|\([^()]*\))*)\))?\.\*\*",
     re.MULTILINE,
 )
-ERRATUM = re.compile(r"^### (E\d+)\. ", re.MULTILINE)
 
 
-def page() -> str:
+def page(name: str) -> str:
     """The whole page, with a new table of contents."""
-    text = TARGET.read_text(encoding="utf-8")
+    text = (FOLDER / name).read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     return before + BEGIN + table(after) + END + after
@@ -36,8 +36,6 @@ def table(text: str) -> str:
             f"{result['name']} {result['title'] or ''}".strip()
             for result in RESULT.finditer(text, head.end(), end)
         ]
-        if errata := ERRATUM.findall(text, head.end(), end):
-            results.append(f"{errata[0]} to {errata[-1]}")
         title = head["title"].replace(". ", " ", 1)
         rows.append(f"| [{title}](#{anchor(head['title'])}) | {'; '.join(results)} |")
     return "\n".join(rows) + "\n"
@@ -49,4 +47,5 @@ def anchor(title: str) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(page(), encoding="utf-8")
+    for name in PAGES:
+        (FOLDER / name).write_text(page(name), encoding="utf-8")

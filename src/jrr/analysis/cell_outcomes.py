@@ -1,7 +1,7 @@
 """A sensitive answer as a predictor, where sums of cells are known and not the answers of people.
 
 The outcome and the covariates are open, so everybody's are known. What is hidden is who says yes,
-and of that the cells tell shares (docs/theory.md, Theorem A7).
+and of that the cells tell shares (docs/theory-uses.md, Theorem A7).
 """
 
 from typing import Any

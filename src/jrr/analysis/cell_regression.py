@@ -2,7 +2,7 @@
 
 Single masked reports say next to nothing, but the sum of a cell says much. The mean of a cell is
 the mean of what the coefficients say of its people, whose open answers are known one by one
-(docs/theory.md, Theorem A5).
+(docs/theory-uses.md, Theorem A5).
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Somebody says yes to the sensitive question with the chance 1/(1 + e^-xβ), and has the outcome with
 1/(1 + e^-(xθ + γz)), where z is 1 for who says yes. What is observed of a person has a chance for
-each of the four pairs of true answers (docs/theory.md, Theorem A6).
+each of the four pairs of true answers (docs/theory-uses.md, Theorem A6).
 """
 
 from dataclasses import dataclass

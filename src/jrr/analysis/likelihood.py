@@ -1,7 +1,7 @@
 """Regression through a perturbation: the likelihood, its maximum, its errors; least squares.
 
 With the linear predictor η a person says yes with probability π = 1/(1 + e^-η), and a report says
-yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory.md, Theorem A2).
+yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory-uses.md, Theorem A2).
 """
 
 from dataclasses import dataclass

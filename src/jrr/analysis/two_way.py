@@ -335,7 +335,7 @@ def _plausible(counts: Floats, total: float) -> Floats:
 
 
 def _tied(first: SensitiveItem, second: SensitiveItem, strata: list[_Stratum]) -> Floats:
-    """What cards of common decks add to the variance (docs/theory.md, Theorem A3).
+    """What cards of common decks add to the variance (docs/theory-uses.md, Theorem A3).
 
     Two people's chances of a pair of reports are products of both items', so their covariance has
     a term for the cards of each item and one for both.

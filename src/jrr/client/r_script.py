@@ -2,7 +2,7 @@
 
 It needs nothing but R (for Parquet the package arrow). What it must know of a mechanism is written
 into it as numbers: the moments from which all estimates and standard errors follow
-(docs/theory.md, Theorem 4; jrr.estimation.moments), and what dealers told of their cards.
+(docs/theory-jrr.md, Theorem 4; jrr.estimation.moments), and what dealers told of their cards.
 """
 
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,8 @@ def calibrated(
     """An estimate with weights, of the population whose margins they were fitted to.
 
     Drawing people is noise only in what the margins do not explain: within cells, and between cells
-    in what is left of a regression of their shares on the margins (docs/theory.md, Theorem A4).
+    in what is left of a regression of their shares on the margins (docs/theory-uses.md,
+    Theorem A4).
 
     Args:
         whole: the weighted estimate of all cells together.

@@ -2,7 +2,7 @@
 
 A share is one contrast, its parts being those with and those without a card; a difference of two
 shares is another. Everything that an interval needs to know of the noise is here: the first
-three cumulants, and how far one report moves the contrast (docs/theory.md, Lemma E).
+three cumulants, and how far one report moves the contrast (docs/theory-jrr.md, Lemma E).
 """
 
 import math

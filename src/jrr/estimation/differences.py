@@ -36,7 +36,7 @@ class Difference(Shown):
 
         A difference is kept if there are two shares so far apart that neither group's own
         reports rule out and that the difference observed does not contradict. The noise is that
-        of these shares, not of the estimates (docs/theory.md, section on intervals).
+        of these shares, not of the estimates (docs/theory-jrr.md, section on intervals).
 
         Args:
             level: how often such an interval holds the true difference, in (0, 1).

@@ -1,4 +1,4 @@
-"""Estimate: shares with standard errors and intervals (docs/theory.md, section on intervals).
+"""Estimate: shares with standard errors and intervals (docs/theory-jrr.md, section on intervals).
 
 An interval keeps every share that the reports do not contradict. The noise is that of the
 hypothesised share, not of the estimate, because a joint mechanism's variance depends strongly on
@@ -225,7 +225,7 @@ class Estimate(Shown):
     ) -> tuple[Floats, Floats]:
         """Confidence intervals of the frequencies.
 
-        Every level from 0.8 to 0.999 holds (docs/theory.md, section on intervals).
+        Every level from 0.8 to 0.999 holds (docs/theory-jrr.md, section on intervals).
 
         Args:
             level: how often such an interval holds the true share, in (0, 1).

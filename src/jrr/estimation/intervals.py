@@ -2,8 +2,8 @@
 
 The value of a contrast does not say how holders of v split among its parts (with and without a
 card, two waves). So a value is kept if it passes the test for any split that each part's own
-reports allow (Berger and Boos): the noise is never computed from an estimate (docs/theory.md,
-section on intervals).
+reports allow (Berger and Boos): the noise is never computed from an estimate
+(docs/theory-jrr.md, section on intervals).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Moments: mean and variance of every mechanism's counts, in one formula (theory.md, Theorem 4).
+"""Moments: mean and variance of every mechanism's counts in one formula (theory-jrr.md, Theorem 4).
 
 I_v is the number of reports that support value v: one with probability p_v from a holder of
 v, q_v from anybody else. Cards tie the reports together: contributor i leans by d_i, and two

@@ -13,7 +13,7 @@ def pooled(*estimates: Estimate) -> Estimate:
 
     Counts are added, and so are their variances. That holds for surveys that are independent of
     each other, and also where the mechanism of a later one was chosen by what earlier ones said,
-    as in two phases (docs/theory.md, Theorem 12a). Nobody may be in two of them.
+    as in two phases (docs/theory-jrr.md, Theorem 12a). Nobody may be in two of them.
 
     Samples of one population are a larger sample of it, as nobody is in two of them.
 

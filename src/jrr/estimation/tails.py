@@ -4,7 +4,7 @@ Counts of reports are sums of chances: many small steps of one size, up and down
 two Poisson counts times that step (Skellam's law) is the simplest such sum: it has the variance
 and the third cumulant of the count, exactly its tails where reports are rare, and slightly
 heavier ones elsewhere. Its tail is read off the saddlepoint, which has a closed form
-(docs/theory.md, section on intervals).
+(docs/theory-jrr.md, section on intervals).
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The most accurate dealt mechanism under a request (docs/theory.md, Theorem 11)."""
+"""The most accurate dealt mechanism under a request (docs/theory-jrr.md, Theorem 11)."""
 
 import math
 from collections.abc import Callable

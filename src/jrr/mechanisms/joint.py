@@ -2,8 +2,8 @@
 
 A plus card leans its holder towards the truth, a minus card away from it. With half of each
 Pr[truth | card] = p ± s, and averaged over the secret deck this is the paper's mechanism of secret
-pairs with correlation ρ = -s²/(pq) (docs/theory.md, Theorem 1). A deck may also hold more cards of
-one kind: secret groups of four with exactly one liar are a deck with three plus cards in four.
+pairs with correlation ρ = -s²/(pq) (docs/theory-jrr.md, Theorem 1). A deck may also hold more cards
+of one kind: secret groups of four with exactly one liar are a deck with three plus cards in four.
 Cards then lean by 2s times the share of the *other* kind, so that p stays the mean and 2s the
 difference between the two (Definition 2).
 """

@@ -1,4 +1,4 @@
-"""The most accurate joint mechanism under a request (docs/theory.md, Theorem 10).
+"""The most accurate joint mechanism under a request (docs/theory-jrr.md, Theorem 10).
 
 Of a given deck all constraints are linear in p and s, and along every edge of what they allow the
 variance is a quadratic in one parameter, so few points can be optimal. Which decks can be is known

@@ -187,7 +187,7 @@ class MaskedCollecting(Mechanism):
         """A report as one of two symbols: above 0, or not.
 
         Of an announced sum's cards that is all that a report says of the answer; of a closed
-        deck's all but a trace (docs/theory.md, Theorem A1).
+        deck's all but a trace (docs/theory-uses.md, Theorem A1).
         """
         if self.k > 2:
             raise checks.refusal("k", self.k, "2: single masked reports of more are not read")

@@ -2,7 +2,7 @@
 
 The paper walks down a grid of p and, for each p, up a grid of ρ from 1 - 1/p, and takes the
 first point that meets its privacy constraint (the paper's Theorem 2 at ε). At a given p the
-feasible ρ are an interval around 0 whose ends have closed forms (docs/theory.md, Theorem 12),
+feasible ρ are an interval around 0 whose ends have closed forms (docs/theory-jrr.md, Theorem 12),
 so only the grid points next to its lower end need a look.
 """
 

@@ -2,7 +2,7 @@
 
 With probability p the true value and d-1 of the others, otherwise d of the others, uniformly. A
 report supports the values it names. No cards. For d = 1 this is RR; with d about k/(e^ε + 1) it is
-the most accurate mechanism without cards for some dozen values (docs/theory.md, Theorem 16a).
+the most accurate mechanism without cards for some dozen values (docs/theory-jrr.md, Theorem 16a).
 """
 
 import itertools

@@ -8,7 +8,7 @@ A coupling deals every bit a card R = ±1 from a deck of its own:
     dealt   Pr[1 | bit 1, R] = p + sR    Pr[1 | bit 0, R] = q + sR    leans towards reporting 1
 
 One card for all bits of a contributor would not do: the collector could read it off the
-other bits (docs/theory.md, section 10).
+other bits (docs/theory-jrr.md, section 9).
 
 Reports and cards are packed: bit v is bit v mod 8, least significant first, of byte v div 8.
 """

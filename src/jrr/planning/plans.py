@@ -1,4 +1,4 @@
-"""From what a person knows before a survey to a mechanism (docs/theory.md, section 7)."""
+"""From what a person knows before a survey to a mechanism (docs/theory-jrr.md, section 7)."""
 
 import dataclasses
 import json

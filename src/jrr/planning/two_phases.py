@@ -3,7 +3,7 @@
 A part of the people, drawn at random, answers by plain randomized response. The share that this
 suggests is what the plan for everybody else takes as known. Everybody answers once, so ε is that
 of either phase. Counts of both are added, which is unbiased, and their variances add up although
-the second mechanism depends on the first phase's reports (docs/theory.md, Theorem 12a).
+the second mechanism depends on the first phase's reports (docs/theory-jrr.md, Theorem 12a).
 
 This pays where the best mechanism depends on the true share, which is so for JRR; the errors of
 DRR and MRR hardly do, and a first phase only costs accuracy there.

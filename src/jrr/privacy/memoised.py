@@ -1,4 +1,4 @@
-"""What several rounds tell of a response that a device remembers (docs/theory.md, section 17).
+"""What several rounds tell of a response that a device remembers (docs/theory-uses.md, section 2).
 
 The device draws, once for each value, a permanent response M[v] by randomized response. In every
 round it perturbs M[of its value] afresh. What is seen of a round is then at most e^fresh times as

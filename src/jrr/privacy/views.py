@@ -1,4 +1,4 @@
-"""The views: what an adversary has besides the target's report (docs/theory.md, section 5).
+"""The views: what an adversary has besides the target's report (docs/theory-jrr.md, section 5).
 
 report      nothing else
 truths      M colluders' truthfulness (dealt: their values and reports), not their cards

@@ -1,7 +1,7 @@
 """The noise of one level of a tree: how much single reports vary in weighted sums of its shares.
 
 Sums of shares are not sums of independent numbers: how the shares of one mechanism vary together is
-written down here, for each kind of mechanism that a tree takes (docs/theory.md, section 18).
+written down here, for each kind of mechanism that a tree takes (docs/theory-uses.md, section 3).
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ With fresh coins alone the losses of all rounds add up. A device may instead rem
 value it draws a permanent response by randomized response, and in every round it perturbs that
 afresh. However often it reports, the value is then protected by the permanent response. What is
 remembered does not protect the times at which the value changes: `epsilon` has a figure for each
-of the secrets (docs/theory.md, section 17).
+of the secrets (docs/theory-uses.md, section 2).
 """
 
 import copy
@@ -390,7 +390,7 @@ class Longitudinal:
             delta: for "history": ε holds as (ε, delta)-differential privacy.
 
         Returns:
-            ε, exact or an upper bound (docs/theory.md, section 17); math.inf where unbounded.
+            ε, exact or an upper bound (docs/theory-uses.md, section 2); math.inf where unbounded.
 
         Raises:
             ArgumentError: for other words, or numbers out of range.

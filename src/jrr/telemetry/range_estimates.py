@@ -99,7 +99,7 @@ class RangeEstimate:
 
         It is longer than the standard error alone says where larger shares have more noise, as
         those of few people have: a value is left out only if the reports contradict it under its
-        own noise too (docs/theory.md, Theorem D2).
+        own noise too (docs/theory-uses.md, Theorem D2).
 
         Args:
             low: an end of a bin (`tree.edges`).
@@ -132,7 +132,7 @@ class RangeEstimate:
     def sum_stderr(self, weights: Floats) -> Floats:
         """Standard errors of weighted sums of the bins' shares: weights[sum, bin].
 
-        Perturbation, and that different people told different levels (docs/theory.md, Theorem
+        Perturbation, and that different people told different levels (docs/theory-uses.md, Theorem
         D2): the square root of an unbiased estimate of the variance, which is taken to be at least
         what perturbation alone adds.
 

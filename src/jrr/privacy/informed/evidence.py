@@ -1,7 +1,7 @@
 """What the others' reports tell of the target's card: Pr[observation z, card], for both cards.
 
 Given the observation z of the others, the target's report depends on its card alone, so a pair of
-numbers for each z is all that the loss needs (docs/theory.md, the view `everything`).
+numbers for each z is all that the loss needs (docs/theory-jrr.md, the view `everything`).
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class Evidence(NamedTuple):
 
         So it is where they are a part of a deck, the rest of which the adversary is shown: who is
         shown is drawn among the others, as many of each kind as leave this part. That adversary
-        is no weaker, and who is shown says nothing of the target (docs/theory.md, Lemma D).
+        is no weaker, and who is shown says nothing of the target (docs/theory-jrr.md, Lemma D).
         """
         if chance == cards.chance:
             return self

@@ -82,7 +82,7 @@ def mixtures_of(group: Reporters, deals: list[Part]) -> Mixtures:
 
     Who holds the card that says 1 more often says 1 by a first coin, as all others do, or else by a
     second one. So the second coin's 1s are counted, and then the 0s of everybody else, who are all
-    alike: two sums over two numbers instead of one over three (docs/theory.md, Lemma F).
+    alike: two sums over two numbers instead of one over three (docs/theory-jrr.md, Lemma F).
     """
     start, weights = side_by_side(deals)
     if group.plus < group.minus:  # the two kinds of cards change their names

@@ -10,7 +10,7 @@ composition, over all values the others may hold.
     JRR, DRR, k = 2  exact law of the count of one full deck, from its generating function
 
 All three add what truncation and rounding may have lost, so that a figure is never too small
-(docs/theory.md, section 11). Probabilities are those of the words that run.
+(docs/theory-jrr.md, section 10). Probabilities are those of the words that run.
 """
 
 from jrr.privacy.binomial import Progress

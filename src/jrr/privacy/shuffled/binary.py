@@ -1,4 +1,4 @@
-"""Binary RR: the exact law of the count, by positive arithmetic (docs/theory.md, section 11)."""
+"""Binary RR: the exact law of the count by positive arithmetic (docs/theory-jrr.md, Theorem 17)."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""RR with more than two answers: an upper bound (docs/theory.md, section 11)."""
+"""RR with more than two answers: an upper bound (docs/theory-jrr.md, section 10)."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""One deck: the law of the count from its generating function (docs/theory.md, section 11)."""
+"""One deck: the law of the count from its generating function (docs/theory-jrr.md, section 10)."""
 
 import math
 from collections.abc import Iterator

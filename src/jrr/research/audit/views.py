@@ -1,4 +1,4 @@
-"""Mechanisms as their adversaries see them: subjects for the views of docs/theory.md, section 5.
+"""Mechanisms as their adversaries see them: subjects for the views of docs/theory.md, section 1.
 
 Every trial is independent of every other: where cards are seen, each trial deals a deck of its
 own and looks at one target. Audit small decks, then: a trial costs a whole deal.

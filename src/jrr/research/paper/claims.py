@@ -408,7 +408,7 @@ def first_least_n(epsilon: float, colluders: int, step: float = STEP) -> int:
     """The smallest n at which Algorithm 1 returns the least possible ρ, 1 - 1/p.
 
     At the first p of the search, P(ε) - Δp, the constraint allows 1 - 1/p from
-    (n - 1) Δp >= M q on (docs/theory.md, Theorem 12).
+    (n - 1) Δp >= M q on (docs/theory-jrr.md, Theorem 12).
     """
     lie = 1 - (truth_probability(epsilon, 2) - step)
     return math.ceil(1 + colluders * lie / step)

@@ -176,9 +176,10 @@ def step(context: Context) -> Iterator[Row]:
 def groups(context: Context) -> Iterator[Row]:
     """Larger groups: balanced signs buy nothing, one liar in each a lot.
 
-    Balanced signs in secret groups of any even size have the law of one even deck (docs/theory.md,
-    Corollary 1.1). Groups with exactly one liar are an uneven deck, with a third to a half of the
-    error of the best pairs at the same ε in the view cards (Corollary 1.4).
+    Balanced signs in secret groups of any even size have the law of one even deck
+    (docs/theory-jrr.md, Corollary 1.1). Groups with exactly one liar are an uneven deck, with a
+    third to a half of the error of the best pairs at the same ε in the view cards
+    (Corollary 1.4).
     """
     n, ones, colluders = 240, 24, 1
     for size in (2, 3, 4, 5, 6, 8, 12, 24):

@@ -45,7 +45,7 @@ class JointTable:
         return self.q + self.rho * self.p if self.rho > 1 - 1 / self.p + 1e-12 else 0.0
 
     def epsilon(self, n: int, colluders: int) -> float:
-        """Theorem 2 as printed (too small for two or more colluders: docs/theory.md)."""
+        """Theorem 2 as printed (too small for two or more colluders: docs/errata.md)."""
         n = checks.integer("n", n, 2)
         m = checks.integer("colluders", colluders, 0, n - 1)
         p, q, rho = self.p, self.q, self.rho
@@ -80,7 +80,7 @@ def shared_card_law(p: float, rho: float) -> tuple[float, float, float]:
 
     Returns:
         The chance of a plus card (it is p), and the chance of the truth with a plus and with a
-        minus card (docs/theory.md, Corollary 1.3).
+        minus card (docs/theory-jrr.md, Corollary 1.3).
     """
     lean = math.sqrt(checks.real("rho", rho, "in 0..1", 0.0, 1.0))
     return p, p + (1 - p) * lean, p - p * lean

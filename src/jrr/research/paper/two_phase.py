@@ -1,7 +1,7 @@
 """The paper's future work: a first phase of RR chooses the second phase's parameters.
 
 The best pairs under a guarantee are one of two mechanisms, plain RR or one corner
-(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two. Phases of
+(docs/theory-jrr.md, Theorem 10a), so all a first phase can decide is which of the two. Phases of
 different people are in jrr.planning.two_phases, with any deck and for surveys.
 
 Here everybody answers twice, by RR at a part of ε and then with the rest; the two ε add up. That is
