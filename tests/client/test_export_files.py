@@ -114,7 +114,7 @@ def answered(
         told = _told(question, used, left, rng)
         if told is not None:
             result["sums"] = told.to_document()
-            tally, _ = told.settled(mechanism, {"": tally}, None)
+            tally, _ = told.settled(mechanism, {(): tally})
     estimate = mechanism.estimate(tally, 1)
     result["estimate"] = estimate.to_dict()
     if question.number is not None:
@@ -138,7 +138,7 @@ def _told(question: SensitiveQuestion, used: Any, left: Any, rng: SeededRandom) 
         name: CardSum(len(one), mechanism.announce(one, rng=rng)) for name, one in groups.items()
     }
     announced = {name: (one,) for name, one in sums.items()}
-    return CardSums(by="sector", announced=announced)
+    return CardSums(by=("sector",), announced=announced)
 
 
 def width_of(question: SensitiveQuestion) -> int:
@@ -228,8 +228,8 @@ def by_sector(question: SensitiveQuestion, seed: int) -> GroupEstimates:
     for group in ("office", "shop"):
         mine = [at for at, sector in enumerate(SECTORS) if sector == group]
         reports = np.array([_as_told(question, rows[at]) for at in mine])
-        tallies[group] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
-    _, settled = told.settled(mechanism, tallies, "sector")
+        tallies[(group,)] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
+    _, settled = told.settled(mechanism, tallies, ("sector",))
     return estimate_groups(mechanism, settled, min_cell=20, decks=1)
 
 

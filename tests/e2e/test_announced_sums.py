@@ -71,7 +71,7 @@ def told_to(pair: Pair, survey: Survey) -> dict[str, Any]:
 
 def announced_to(pair: Pair, survey: Survey) -> dict[str, Any]:
     """The announced sums by group."""
-    (one,) = told_to(pair, survey)["announced"]
+    ((one,),) = told_to(pair, survey)["announced"]
     found: dict[str, Any] = one["questions"]["answer"]
     return found
 
@@ -234,9 +234,9 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
     assert len(first) == 20
     other = pair.survey(ANNOUNCED)
 
-    def with_first(*serials: str, by: str | None = None, group: str = "") -> dict[str, Any]:
+    def with_first(*serials: str, by: tuple[str, ...] = (), group: str = "") -> dict[str, Any]:
         questions = {"answer": {group: list(serials)}}
-        return {"survey": survey.hash, "by": by, "questions": questions}
+        return {"survey": survey.hash, "announcement": 1, "by": by, "questions": questions}
 
     def close(asked: object) -> Any:
         return dealer.post(f"{operator.path}/close", {"request": asked})
@@ -246,9 +246,9 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
         (with_first(*first, first[0]), "got 1 named again"),
         (with_first(*first[:4]), "at least 5"),
         (with_first(), "got none: a sum is told once, so nothing was announced"),
-        (with_first(*first, by="of"), "groups of the grouping"),
-        (with_first(*first[:4], by="of", group="a"), "at least 5 .* in the group 'a'"),
-        (with_first(*first, by="size"), "by must be"),
+        (with_first(*first, by=["of"]), "groups of the grouping"),
+        (with_first(*first[:4], by=["of"], group="a"), "at least 5 .* in the group 'a'"),
+        (with_first(*first, by=["size"]), "by must be"),
         ({**request, "survey": other.hash}, "of this survey"),
         ({**request, "questions": {}}, "exactly .'answer'."),
         ({**request, "questions": {"answer": [first]}}, "groups of the grouping"),
@@ -278,6 +278,7 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
     with pytest.raises(ProtocolError, match="serial numbers are forgotten"):
         requested(operator)
     changed = told_to(pair, survey)
+    (changed["announced"],) = changed["announced"]  # as an operator brings it
     changed["announced"][0]["questions"]["answer"][""]["sum"] += 1
     with pytest.raises(ProtocolError, match="other sums are here"):
         pair.collector.admin.post(f"{operator.path}/sums", changed)

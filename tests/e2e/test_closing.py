@@ -206,7 +206,7 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
         mine = request if count == 1 else tmp_path / f"request.{number}"
         written = json.loads(mine.read_text())
         assert written["questions"].keys() == QUESTIONS
-        assert (written["by"], written["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
+        assert (written["by"], written["merged"]) == (["sector"], {"ship + farm": ["ship", "farm"]})
         for groups in written["questions"].values():
             sizes = {group: len(serials) for group, serials in groups.items()}
             assert sizes == {"office": 8, "workshop": 7, "ship + farm": 5}
@@ -219,7 +219,7 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
         assert at.announcements() == [one < number for one in range(count)]
         for _ in range(2):
             at.close(*at.at_dealer(number), "--request", mine, "--sums", file)
-        assert json.loads(file.read_text())["sums"]["by"] == "sector"
+        assert json.loads(file.read_text())["sums"]["by"] == ["sector"]
         sums += ["--sums", file]
     for _ in range(2):
         at.close(*at.at_collector, *sums)
@@ -246,7 +246,7 @@ def _of_everybody(told: dict[str, Any]) -> dict[str, Any]:
     """Sums of all reports together."""
     kept = {name: value for name, value in told.items() if name != "merged"}
     questions = {name: {"": groups["office"]} for name, groups in told["questions"].items()}
-    return kept | {"by": None, "questions": questions}
+    return kept | {"by": [], "questions": questions}
 
 
 def test_the_preview_shows_sizes_and_what_would_be_merged(

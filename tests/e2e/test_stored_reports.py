@@ -56,7 +56,7 @@ def test_the_database_says_what_the_collector_says(url: str, engine: Engine) -> 
             next(open_stored(url, counting, [survey.hash]))
         with engine.begin() as connection:
             JOBS.close(connection, survey.hash)
-            shown = JOBS.estimates(connection, survey.hash, EstimateQuery(by="region"))
+            shown = JOBS.estimates(connection, survey.hash, EstimateQuery(by=("region",)))
         found = list(open_stored(url, counting, [survey.hash[:12]]))
         assert [(one.survey, one.question) for one in found] == [
             (survey.hash, name) for name in ("q0", "q1")

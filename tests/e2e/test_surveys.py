@@ -125,7 +125,7 @@ def test_a_survey_dealt_on_arrival_is_balanced_and_counted_exactly(
     # Before closing too: the collector needs at least three decks for so many cards.
     assert_counted(operator, mechanism, sent, tmp_path, 3)
     closed = operator.close()
-    assert closed["dealer"] == {"state": "closed", "n": None, "decks": 3}
+    assert closed["dealer"] == {"state": "closed", "n": None, "burned": True, "decks": 3}
     assert closed["collector"] == {"state": "closed", "reports": len(people), "settled": True}
     assert_counted(operator, mechanism, sent, tmp_path, 3)
 
@@ -187,7 +187,7 @@ def test_enrol_then_deal_to_exactly_those_who_enrolled(
     assert all(receipt.carded for receipt in answer_all(survey, staying, kept=sent))
     # Invited but not enrolled: no card, and the chances of the deck that was dealt.
     assert not any(receipt.carded for receipt in answer_all(survey, late[:4], kept=sent))
-    assert operator.close()["dealer"] == {"state": "closed", "n": 31, "decks": 1}
+    assert operator.close()["dealer"] == {"state": "closed", "n": 31, "burned": True, "decks": 1}
     assert_counted(operator, dealt, sent, tmp_path, 1)
     shown = operator.show()
     assert shown["collector"]["reports"] == 29
@@ -305,7 +305,8 @@ def test_every_step_of_the_operator_may_be_repeated(pair: Pair) -> None:
         "closes": None,
         "invited": 20,
         "seats": 20,
-        "announced": False,
+        "announced": 0,
+        "burned": True,
     }
     for server in (pair.dealer, pair.collector):
         with pytest.raises(JrrError, match="410"):

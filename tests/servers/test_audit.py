@@ -55,7 +55,7 @@ def test_who_did_what(app: FastAPI, settings: Settings) -> None:
     upload = body(survey, person(1))
     assert status("POST", f"/v1/surveys/{survey.hash}/reports", upload) == 201
     assert status("GET", path, b"") == 200  # only looked at
-    assert status("POST", f"{path}/close", b'{"by": null, "merge_small": false}') == 200
+    assert status("POST", f"{path}/close", b'{"by": [], "merge_small": false}') == 200
     assert status("GET", f"{path}/export?format=csv", b"") == 200
     assert status("POST", f"{path}/open", b'{"n": null}') == 410
     done = [("create", 201), ("open", 200), ("close", 200), ("export", 200), ("open", 410)]

@@ -70,9 +70,15 @@ class Cards:
                 for name, groups in request.questions.items()
             }
             announced.append(
-                ClosingSums(survey=self.survey.hash, grouping=request.grouping, questions=told)
+                ClosingSums(
+                    survey=self.survey.hash,
+                    announcement=request.announcement,
+                    grouping=request.grouping,
+                    questions=told,
+                )
             )
-        return ToldSums(announced=tuple(announced), decks=1).to_document()
+        listed = [one.to_document() for one in announced]
+        return {"announced": listed, "undealt": {}, "decks": 1}
 
     def show(self) -> dict[str, Any]:
         return JOBS.show(self.connection, self.survey.hash)
@@ -83,7 +89,7 @@ class Cards:
     def close(self, **wish: Any) -> dict[str, Any]:
         return JOBS.close(self.connection, self.survey.hash, ClosingChoices(**wish))
 
-    def estimates(self, by: str | None = None) -> dict[str, Any]:
+    def estimates(self, by: tuple[str, ...] | None = None) -> dict[str, Any]:
         return JOBS.estimates(self.connection, self.survey.hash, EstimateQuery(by=by))
 
 
@@ -102,7 +108,7 @@ def test_groups_are_of_all_questions_and_results_follow_from_the_sums(
     people_in(cards, ("north", 12), ("süd", 10), ("sea 𝛆", 2))
     waiting = cards.estimates()
     assert all(set(one) == {"waits", "reports"} for one in waiting.values())
-    seen = cards.prospect(by="region")
+    seen = cards.prospect(by=("region",))
     assert seen["too_small"] == ["sea 𝛆"]
     assert [one["cards"] for one in seen["groups"]] == [
         {"q0": [12], "q1": [12], "q2": [12]},
@@ -110,16 +116,16 @@ def test_groups_are_of_all_questions_and_results_follow_from_the_sums(
         {"q0": [2], "q1": [2], "q2": [0]},
     ]
     with refusal("too-small"):
-        cards.close(by="region")
+        cards.close(by=("region",))
     with pytest.raises(ArgumentError, match="merge_small must come with by"):
         cards.close(merge_small=True)
     with refusal("wrong-state"):
         cards.request()
     assert cards.show()["state"] == "open"  # nothing has changed
-    assert cards.request(ahead=True).grouping.by is None
-    merged = cards.prospect(by="region", merge_small=True)
+    assert cards.request(ahead=True).grouping.by == ()
+    merged = cards.prospect(by=("region",), merge_small=True)
     assert merged["merged"] == {"süd + sea 𝛆": ["süd", "sea 𝛆"]}
-    assert cards.close(by="region", merge_small=True) == {
+    assert cards.close(by=("region",), merge_small=True) == {
         "state": "closed",
         "reports": 24,
         "discarded": 0,
@@ -143,7 +149,7 @@ def test_groups_are_of_all_questions_and_results_follow_from_the_sums(
     assert connection.execute(serials).scalar_one() == 0
     assert cards.show()["settled"]
     assert cards.prospect()["groups"] == []
-    found = cards.estimates(by="region")
+    found = cards.estimates(by=("region",))
     assert [found[name]["carded"] for name in found] == [24, 24, 22]
     groups = [one["name"] for one in found["q0"]["groups"]]
     assert groups == ["north", "süd + sea 𝛆"]
@@ -201,7 +207,7 @@ def test_without_cards_there_is_nothing_to_wait_for(connection: Connection) -> N
     assert JOBS.prospect(connection, survey.hash, ClosingChoices())["groups"] == []
     assert JOBS.close(connection, survey.hash)["settled"]
     assert JOBS.close(connection, survey.hash)["reports"] == 5  # again
-    found = JOBS.estimates(connection, survey.hash, EstimateQuery(by="region"))
+    found = JOBS.estimates(connection, survey.hash, EstimateQuery(by=("region",)))
     assert [one["final"] for one in found.values()] == [True, True]
     sums = ToldSums().to_document()
     assert JOBS.keep_sums(connection, survey.hash, sums) == "closed"

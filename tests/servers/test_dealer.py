@@ -64,7 +64,12 @@ class Server:
         """All cards that were dealt came back."""
         names = [one.name for one in self.survey.dealt]
         questions = {name: {"": [one["cards"][name]["serial"] for one in dealt]} for name in names}
-        return {"survey": self.survey.hash, "by": None, "questions": questions} | more
+        return {
+            "survey": self.survey.hash,
+            "announcement": 1,
+            "by": [],
+            "questions": questions,
+        } | more
 
 
 @pytest.fixture
@@ -113,7 +118,8 @@ def test_everybody_has_one_seat_and_a_card_of_every_question(started: Any) -> No
         "invited": 0,
         "seats": 8,
         "closes": None,
-        "announced": False,
+        "announced": 0,
+        "burned": False,
     }
 
 
@@ -193,6 +199,7 @@ def test_one_request_closes_all_questions_and_burns_the_key(started: Any) -> Non
     assert told | {"sums": None} == {
         "state": "closed",
         "n": None,
+        "burned": True,
         "decks": 1,
         "sums": None,
         "undealt": {},
@@ -261,7 +268,12 @@ def test_sums_by_group(started: Any) -> None:
     questions = {
         question: {"office": some[:6], "workshop": some[6:]} for question, some in names.items()
     }
-    request = {"survey": server.survey.hash, "by": "sector", "questions": questions}
+    request = {
+        "survey": server.survey.hash,
+        "announcement": 1,
+        "by": ["sector"],
+        "questions": questions,
+    }
     status, told = server.admin("close", {"request": request})
     assert status == 200
     sums = ClosingSums.from_document(server.survey, told["sums"])
@@ -314,7 +326,7 @@ def test_decks_from_a_key_are_closed_with_nothing_told(started: Any) -> None:
     status, told = server.admin("close")
     assert (status, told) == (
         200,
-        {"state": "closed", "n": None, "decks": 2, "sums": None, "undealt": {}},
+        {"state": "closed", "n": None, "burned": True, "decks": 2, "sums": None, "undealt": {}},
     )
 
 

@@ -51,7 +51,7 @@ def test_of_answers_nothing_is_left_but_the_time_and_the_document(tmp_path: Path
         names = [bytes(name) for name in connection.execute(query).scalars()]
     assert len(names) == 30
     assert ask(app, "DELETE", path)[0] == 409  # open: people are still answering
-    assert ask(app, "POST", f"{path}/close", b'{"by": null, "merge_small": false}')[0] == 200
+    assert ask(app, "POST", f"{path}/close", b'{"by": [], "merge_small": false}')[0] == 200
     assert ask(app, "DELETE", path, authorization="Bearer guess")[0] == 401
     assert ask(app, "DELETE", path) == (200, {"deleted": WHEN})
     assert ask(app, "DELETE", path) == (200, {"deleted": WHEN})  # again changes nothing

@@ -61,7 +61,7 @@ class Dealing:
 
     def names(self, count: int = PEOPLE) -> dict[str, Any]:
         questions = {name: {"": serials[:count]} for name, serials in self.serials.items()}
-        return {"survey": self.survey.hash, "by": None, "questions": questions}
+        return {"survey": self.survey.hash, "announcement": 1, "by": [], "questions": questions}
 
     def job(self) -> DealerJobs:
         return DealerJobs(KeyFiles(self.folder / "keys"))

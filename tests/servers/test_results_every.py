@@ -40,14 +40,14 @@ def test_results_are_some_reports_apart(connection: Connection, every: int, paus
         if number % pause == 0:
             seen.append(shown(connection, asked))
             assert shown(connection, asked) == seen[-1]  # asking twice shows no more
-            assert shown(connection, asked, by="region") is None  # groups only at the end
+            assert shown(connection, asked, by=("region",)) is None  # groups only at the end
     JOBS.close(connection, asked.hash)
     seen.append(shown(connection, asked))
     assert seen[-1] == 53
     results = sorted({reports for reports in seen if reports is not None})
     assert all(later - earlier >= every for earlier, later in itertools.pairwise(results))
     assert len(results) > 53 // (2 * max(every, pause)) - 1  # and something is shown
-    assert shown(connection, asked, by="region") == 53
+    assert shown(connection, asked, by=("region",)) == 53
 
 
 def test_by_default_every_report_shows(connection: Connection) -> None:

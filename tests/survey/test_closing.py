@@ -62,14 +62,14 @@ def test_a_request_that_is_none() -> None:
     with pytest.raises(ArgumentError, match="named once each, got 10 named again"):
         ClosingRequest.from_document(SURVEY, good | {"questions": {"q0": one, "q1": one}})
     with pytest.raises(ArgumentError, match="by must be"):
-        ClosingRequest.from_document(SURVEY, good | {"by": "age"})
+        ClosingRequest.from_document(SURVEY, good | {"by": ["age"]})
 
 
 def test_sums_are_read_back_and_nothing_else_is() -> None:
     sums = ClosingSums.from_document(SURVEY, json.loads(json.dumps(sums_of())))
     assert sums.to_document() == sums_of()
     assert sums.sizes == {"q0": {"": 10}, "q1": {"": 0}}
-    told = ToldSums(announced=(sums,))
+    told = ToldSums(announced=((sums,),))
     assert ToldSums.from_document(SURVEY, json.loads(json.dumps(told.to_document()))) == told
     assert told.of("q0").announced == {"": (CardSum(10, -4),)}
     for wrong in (
@@ -89,8 +89,10 @@ def test_what_is_left_of_closed_decks() -> None:
     assert ToldSums.from_document(CLOSED, left.to_document()) == left
     assert left.of("q1").undealt == CardSum(3, -4)
     with pytest.raises(DamagedError, match="undealt must be of questions with closed decks"):
-        ToldSums.from_document(SURVEY, left.to_document() | {"announced": [sums_of()]})
+        ToldSums.from_document(SURVEY, left.to_document() | {"announced": [[sums_of()]]})
     with pytest.raises(DamagedError, match="list of 0"):
-        ToldSums.from_document(CLOSED, left.to_document() | {"announced": [sums_of()]})
+        ToldSums.from_document(CLOSED, left.to_document() | {"announced": [[sums_of()]]})
     with pytest.raises(DamagedError, match="list of 1, one from each dealer"):
-        ToldSums.from_document(SURVEY, ToldSums().to_document())
+        ToldSums().adding(SURVEY, ToldSums().to_document())
+    with pytest.raises(DamagedError, match="announced must be empty"):
+        ToldSums().adding(CLOSED, left.to_document() | {"announced": [sums_of()]})

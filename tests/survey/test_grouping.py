@@ -33,7 +33,7 @@ def test_the_rule_leaves_no_small_group_and_merges_nothing_needlessly() -> None:
 def check_rule(sizes: tuple[int, ...]) -> None:
     counts = dict(zip(VALUES, sizes, strict=True))
     small = {value for value, size in counts.items() if 0 < size < FEWEST}
-    grouping = merge_small(SURVEY, "place", [counts])
+    grouping = merge_small(SURVEY, ("place",), [counts])
     after = summed(grouping, [counts])
     assert sum(after[0].values()) == sum(sizes)
     if 0 < sum(sizes) < FEWEST:
@@ -53,7 +53,7 @@ def check_rule(sizes: tuple[int, ...]) -> None:
 
 def test_every_question_and_dealer_must_have_enough() -> None:
     sizes = [{"a": 9, "b": 4, "c": 5}, {"a": 9, "b": 2, "c": 1}]
-    grouping = merge_small(SURVEY, "place", sizes)
+    grouping = merge_small(SURVEY, ("place",), sizes)
     assert grouping.merged == {"b + c": ("b", "c")}
     assert too_small(sizes, FEWEST) == {"b", "c"}
     assert "got 2 in the group 'b', 1 in the group 'c'" in small_words(SURVEY, sizes)
@@ -62,25 +62,30 @@ def test_every_question_and_dealer_must_have_enough() -> None:
 
 def test_a_merged_group_is_never_called_as_a_value_is() -> None:
     values = ("a", "b", "a + b")
-    grouping = merge_small(grouped_survey(values), "place", [{"a": 1, "b": 2, "a + b": 5}])
+    grouping = merge_small(grouped_survey(values), ("place",), [{"a": 1, "b": 2, "a + b": 5}])
     assert grouping.merged == {"(a + b)": ("a", "b")}
 
 
 def test_groupings_are_read_back_and_others_refused() -> None:
-    grouping = CardGrouping(by="place", merged={"b + c": ("b", "c")})
+    grouping = CardGrouping(by=("place",), merged={"b + c": ("b", "c")})
     assert CardGrouping.from_document(SURVEY, grouping.to_document()) == grouping
     lists = (["b"], ["b", "z"], ["b", "b"])
     wrong: list[Any] = [[], *({"x": one} for one in lists), {"a": ["b", "c"]}]
     for merged in wrong:
         with pytest.raises(DamagedError, match="merged must"):
-            CardGrouping.from_document(SURVEY, {"by": "place", "merged": merged})
+            CardGrouping.from_document(SURVEY, {"by": ["place"], "merged": merged})
     with pytest.raises(DamagedError, match="merged must"):
-        CardGrouping.from_document(SURVEY, {"by": None, "merged": {"x": ["b", "c"]}})
+        CardGrouping.from_document(SURVEY, {"by": [], "merged": {"x": ["b", "c"]}})
     with pytest.raises(ArgumentError, match="by must be"):
-        CardGrouping.from_document(SURVEY, {"by": "age"})
+        CardGrouping.from_document(SURVEY, {"by": ["age"]})
     questions: dict[str, Any] = {"answer": {"b": []}}
-    document = {"survey": SURVEY.hash, **grouping.to_document(), "questions": questions}
+    document = {
+        "survey": SURVEY.hash,
+        "announcement": 1,
+        **grouping.to_document(),
+        "questions": questions,
+    }
     with pytest.raises(DamagedError, match="the groups of the grouping and no others"):
         ClosingRequest.from_document(SURVEY, document)
-    told = CardSums(by="place", merged=grouping.merged, announced={"b + c": (CardSum(5, 2),)})
+    told = CardSums(by=("place",), merged=grouping.merged, announced={"b + c": (CardSum(5, 2),)})
     assert CardSums.from_document(told.to_document(), 1) == told

@@ -8,6 +8,7 @@ export const NO_YES = ["no", "yes"]; // the answers to "yes-no", in documents
 export const PREFER_NOT = "prefer not to say"; // one more answer, where a question has it
 const MOST_QUESTIONS = 200;
 const MOST_LABELS = 1000;
+const OTHER_WAVES = ["answered_wave_before", "answered_wave_after"]; // who answered them: nobody is asked
 const NAME = /^[\p{ID_Start}_]\p{ID_Continue}{0,59}$/u;
 const FIELDS = ["name", "kind", "text", "sensitive"];
 const OPTIONAL = ["prefer_not", "labels", "low", "high", "only_if", "mechanism", "everything"];
@@ -52,7 +53,7 @@ function checkBranches({ only_if: branches = {}, name }, before) {
 function checkQuestion(question, languages, before) {
   check(hasFields(question, FIELDS, OPTIONAL), "a question");
   const { name, kind, sensitive, prefer_not: preferNot = false } = question;
-  check(typeof name === "string" && NAME.test(name) && name !== "__proto__", "a name");
+  check(typeof name === "string" && NAME.test(name) && name !== "__proto__" && !OTHER_WAVES.includes(name), "a name");
   check(!before.some((other) => other.name === name), `${name}, which is there twice,`);
   check(KINDS.includes(kind) && isTexts(question.text, languages), name);
   check(typeof sensitive === "boolean" && typeof preferNot === "boolean", name);

@@ -22,6 +22,7 @@ const FIELDS = [
 const DEFAULTS = {
   colluders: 0, by: null, contact: null, opens: null, closes: null, invitations: true, min_cell: 20,
   results_every: 1, min_batch: 1, pilot: false, keep_days: null, waves: 1, wave: 1, panel: null, delta: 1e-6, together: [],
+  cells: [], analyses: [],
 };
 const MOST_WAVES = 1000;
 const LOSSES = ["everything", "delta", "dealer"];

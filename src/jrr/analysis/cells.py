@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from jrr._base import checks
 from jrr.analysis.items import SensitiveItem
 from jrr.errors import ArgumentError
-from jrr.estimation.cell_tallies import Cell, Cells, crossed
+from jrr.estimation.cell_tallies import Cell, Cells
 from jrr.estimation.groups import MIN_CELL
 from jrr.estimation.raking import Answers
 from jrr.estimation.tally import check_weights
+from jrr.estimation.told_sums import crossed
 
 
 def cells_of(

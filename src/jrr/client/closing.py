@@ -2,8 +2,9 @@
 
     all         are looked at first: where anything is wrong, nothing is closed
     collector   takes no more answers, and names the cards that came back by serial numbers
-    dealers     each tells the noisy sums of exactly the named cards, once, and burns its key
-    collector   keeps the sums and forgets the serial numbers: there is a result
+    dealers     each tells the noisy sums of exactly the named cards, as often as was planned, and
+                with the last of them burns its key
+    collector   keeps the sums, and with the last of them forgets the serial numbers: results
 
 Every step may be repeated, so that what was interrupted goes on where it was. Whoever holds the
 tokens of all servers does everything at once. Where they are in different hands, files carry what
@@ -53,6 +54,8 @@ class Closing(ClosingChecks):
         facts: Facts = {"collector": self.collector.post(f"{self.path}/close", wish)}
         discarded = facts["collector"].pop("discarded", 0)
         if facts["collector"]["settled"]:
+            if ending.announcement < self.survey.announcements:
+                return facts  # dealers keep their keys for the next announcement
             return facts | self._end_settled(self.collector, ending)
         given, later, closed = ending.sums, 0, Facts()
         if given is None:
@@ -71,7 +74,9 @@ class Closing(ClosingChecks):
         facts["collector"]["reports"] -= later
         if discarded + later:
             facts["collector"]["discarded"] = discarded + later
-        left = [number for number in self.dealers if number not in closed]
+        # A key that is of use for the next announcement is kept.
+        is_last = ending.announcement == self.survey.announcements
+        left = [number for number in self.dealers if number not in closed and is_last]
         replies = {number: _shown(reply) for number, reply in closed.items()}
         return facts | replies | self._burned(left)
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from jrr.client.ending import SUMS, Ending, Prospect, Serials
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
-from jrr.protocol.states import CLOSED
+from jrr.estimation.told_sums import crossed, words_of
 from jrr.survey.closing import ClosingRequest, ClosingSums
 from jrr.survey.grouping import small_words, too_small
 
@@ -68,6 +68,17 @@ class ClosingChecks:
 
     def _check_wish(self, ending: Ending) -> None:
         if self.survey.announces:
+            planned = self.survey.announcements
+            if not 1 <= ending.announcement <= planned:
+                raise ArgumentError(
+                    f"announcement must be at most {planned}, which the survey's document counts "
+                    f"(announcements), got {ending.announcement}"
+                )
+            if ending.announcement > 1 and (ending.discard_small or ending.discard_unknown):
+                raise ArgumentError(
+                    "discard_small and discard_unknown must be left out of a later announcement: "
+                    "earlier sums are of all these answers"
+                )
             return
         plain = Ending(sums=ending.sums, carries_requests=ending.carries_requests)
         if ending != plain:
@@ -96,19 +107,22 @@ class ClosingChecks:
         return self.survey.dealing.server_name(number)
 
     def _facts(self, collector: "Admin", ending: Ending) -> dict[str, Any]:
-        asked = {"merge_small": str(ending.merge_small).lower()}
-        asked |= {} if ending.by is None else {"by": ending.by}
+        asked = {
+            "merge_small": str(ending.merge_small).lower(),
+            "announcement": str(ending.announcement),
+        }
+        asked |= {} if ending.cells is None else {"by": ",".join(ending.cells)}
         found: dict[str, Any] = collector.get(f"{self.path}/closing?{urlencode(asked)}")
         return found
 
     def _check_all(self, collector: "Admin", ending: Ending) -> Prospect:
         facts = self._facts(collector, ending)
-        is_closed = facts["state"] == CLOSED
+        is_closed = facts["chosen"]
         if facts["settled"]:
-            if ending.by not in (None, facts["by"]):
+            if not _is_same(ending.cells, facts["by"]):
                 raise ProtocolError(
-                    f"by must be left out, got {ending.by!r}: the sums of the cards are here, for "
-                    f"{_group_words(facts['by'])}, and are announced once"
+                    f"by must be left out, got {crossed(ending.cells or ())!r}: the sums of the cards "
+                    f"are here, for {words_of(facts['by'])}, and are announced once"
                 )
             if ending.sums is not None:  # refused if they are others; changes nothing any more
                 self._give_sums(collector, ending.sums)
@@ -131,7 +145,9 @@ class ClosingChecks:
             )
         if facts["too_small"] and not ending.discard_small and not is_closed:
             raise ProtocolError(self._small_words(facts, ending))
-        announced = [number for number in dealt & set(self.dealers) if self._announced(number)]
+        announced = [
+            number for number in dealt & set(self.dealers) if self._announced(number, ending)
+        ]
         if announced and not is_closed:
             raise ProtocolError(
                 f"{self._name(announced[0])} must not have announced before the collector is "
@@ -164,33 +180,33 @@ class ClosingChecks:
             for count in counts
         ]
         words = f"{small_words(self.survey, sizes)}; nothing was closed: wait for more, or "
-        if facts["by"] is not None:
-            words += f"choose another grouping than --by {facts['by']}, or "
+        if facts["by"]:
+            words += f"choose another grouping than --by {' --by '.join(facts['by'])}, or "
             if not ending.merge_small:
                 words += "--merge-small merges such groups (--dry-run shows how), or "
         return words + "--discard-small deletes those answers, --without-sum gives all up"
 
-    def _announced(self, number: int) -> bool:
+    def _announced(self, number: int, ending: Ending) -> bool:
         """Whether a dealer has told its sums; refuses one that never will."""
         facts = self.dealers[number].get(self.path)
-        if facts["state"] == CLOSED and not facts["announced"]:
-            raise ProtocolError(
-                f"{self._name(number)} has burned its cards, and no sum was announced: "
-                "--without-sum gives up the reports that were made with one"
-            )
-        return bool(facts["announced"])
+        if facts["announced"] < ending.announcement and facts["burned"]:
+            lost = "--without-sum gives up the reports that were made with one"
+            none = "no sum was announced" if ending.announcement == 1 else "no more are announced"
+            more = f": {lost}" if ending.announcement == 1 else ""
+            raise ProtocolError(f"{self._name(number)} has burned its cards, and {none}{more}")
+        return bool(facts["announced"] >= ending.announcement)
 
     def _check_other_grouping(
         self, collector: "Admin", ending: Ending, announced: bool, others: bool
     ) -> None:
         """Refuse another grouping than was chosen where a dealer may have been given that one."""
-        before = self._facts(collector, Ending())["by"]
-        if ending.by in (None, before):
+        before = self._facts(collector, Ending(announcement=ending.announcement))["by"]
+        if _is_same(ending.cells, before):
             return
         if announced or (others and len(self.survey.dealing.addresses) > 1):
             raise ProtocolError(
-                f"by must be left out, got {ending.by!r}: the collector is closed, and requests "
-                f"are with dealers for {_group_words(before)}"
+                f"by must be left out, got {crossed(ending.cells or ())!r}: the collector is closed, "
+                f"and requests are with dealers for {words_of(before)}"
             )
 
     def _all_unknown(self, collector: "Admin", dealers: set[int]) -> dict[int, Serials]:
@@ -225,7 +241,7 @@ class ClosingChecks:
         """What a dealer would refuse, before it announces anything."""
         number, document = self._given_request(ending)
         request = ClosingRequest.from_document(self.survey, document)
-        if self._announced(number):
+        if self._announced(number, Ending(announcement=request.announcement)):
             return  # the same request is answered the same again
         unknown = self._unknown(number, document)
         if unknown:
@@ -286,5 +302,6 @@ def kind_of(failed: Mapping[str, JrrError]) -> type[JrrError]:
     return UnreachableError if silent else ProtocolError
 
 
-def _group_words(by: str | None) -> str:
-    return "all reports together" if by is None else f"the groups of {by}"
+def _is_same(wished: Sequence[str] | None, chosen: Sequence[str]) -> bool:
+    """Whether cells are those that were chosen before, or nothing is said of them."""
+    return wished is None or list(wished) == list(chosen)

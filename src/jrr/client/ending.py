@@ -15,8 +15,11 @@ SUMS = ("sums", "undealt", "decks")  # of a dealer's reply: what the collector n
 class Ending:
     """What an operator wants of the end."""
 
-    by: str | None = None  # an open question: sums, and so results, for each of its answers
-    merge_small: bool = False  # groups that are too small for a sum become one
+    # Open questions: a sum, and so results, for each cell of their crossing; (): for everybody
+    # together; None: as the survey was planned, small cells merged.
+    by: tuple[str, ...] | str | None = None
+    merge_small: bool = False  # cells that are too small for a sum are merged
+    announcement: int = 1  # 2: once more, where so many were planned; who answered the next wave
     discard_unknown: bool = False  # delete answers whose serial numbers no dealer knows
     discard_small: bool = False  # delete answers of groups too small for a sum
     without_sum: bool = False  # burn the cards and give up the reports that were made with one
@@ -25,10 +28,21 @@ class Ending:
     carries_requests: bool = True  # requests for dealers in other hands have somewhere to go
 
     @property
+    def cells(self) -> tuple[str, ...] | None:
+        """`by` as several questions; a single one may be given by its name alone."""
+        return (self.by,) if isinstance(self.by, str) else self.by
+
+    @property
     def at_collector(self) -> dict[str, Any]:
         """What the collector is told when it closes."""
         allow = self.discard_small or self.without_sum
-        return {"by": self.by, "merge_small": self.merge_small, "allow_small": allow}
+        return {
+            "by": None if self.cells is None else list(self.cells),
+            "merge_small": self.merge_small,
+            "allow_small": allow,
+            "announcement": self.announcement,
+            "gives_up": self.without_sum,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ class EstimateWish:
 
     Attributes:
         level: of the confidence intervals.
-        by: an open question: one estimate for each of its answers.
+        by: open questions (or one by its name): an estimate for each group of their crossing.
         simultaneous: whether the intervals of all answers hold at once with that chance.
         population: whom they speak of: "respondents", or with "sample" those whom the respondents
             are a random sample of.
@@ -72,7 +72,7 @@ class EstimateWish:
     """
 
     level: float = 0.95
-    by: str | None = None
+    by: tuple[str, ...] | str | None = None
     simultaneous: bool = False
     population: Population | str = "respondents"
     population_size: int | None = None
@@ -86,7 +86,9 @@ class EstimateWish:
         checks.one_of("population", self.population, POPULATIONS)
         asked = more | {"level": repr(checks.level(self.level)), "population": str(self.population)}
         if self.by is not None:
-            asked["by"] = checks.one_of("by", self.by, tuple(survey.covariates))
+            by = (self.by,) if isinstance(self.by, str) else self.by
+            named = [checks.one_of("by", name, tuple(survey.covariates)) for name in by]
+            asked["by"] = ",".join(named)
         if self.simultaneous:
             asked["simultaneous"] = "true"
         if self.population_size is not None:
@@ -371,6 +373,22 @@ class Operator:
             name: server.post(f"{self.path}/extend", wish)["closes"]
             for name, server in self.servers.items()
         }
+
+    def next_announcement(self) -> int:
+        """Which announcement comes after the end, as far as the servers know that are held.
+
+        Where the last that was planned was made, that one: the same again is answered the same.
+        """
+        planned = self.survey.announcements
+        if planned < 2:
+            raise ArgumentError(
+                "again must be left out: the survey's document counts one announcement "
+                "(announcements); a panel plans two"
+            )
+        told: list[int] = [facts["announced"] for facts in self.show().values()]
+        if not all(told):
+            raise ProtocolError("the survey must be closed first, with the first sums")
+        return min(min(told) + 1, planned)
 
     def delete(self) -> dict[str, Any]:
         """Delete the survey's data at every server whose token is here, for good.

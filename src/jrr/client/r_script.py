@@ -126,7 +126,7 @@ def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
         "steps": _number(question.mechanism.steps),
         "labels": _vector(map(_text, question.labels)),
         "ends": "NULL" if question.number is None else _vector(map(_number, question.number)),
-        "by": "NULL" if told.by is None else _text(told.by),
+        "by": f"c({', '.join(map(_text, told.by))})" if told.by else "NULL",
         "merged": f"list({', '.join(merged)})",
         "min_cell": _number(question.survey.min_cell),
         "asked": _number(question.survey.share_asked(question.name)),

@@ -11,6 +11,7 @@ from jrr import __version__
 from jrr._base import checks
 from jrr.client.operator import COLLECTOR, EstimateWish, Operator
 from jrr.errors import DamagedError
+from jrr.estimation.told_sums import MERGED_BY
 from jrr.protocol.states import CLOSED
 from jrr.reporting.catalogue import known_languages, text
 from jrr.reporting.report_facts import (
@@ -23,7 +24,6 @@ from jrr.reporting.report_facts import (
     ReportedQuestion,
     SurveyReport,
 )
-from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
 from jrr.survey.survey import VIEWS, Survey
@@ -56,12 +56,12 @@ class ReportWish:
         """Whether results by this open question are wished for."""
         return self.by is None or name in self.by
 
-    def results(self, operator: Operator, by: str | None = None) -> Results:
+    def results(self, operator: Operator, *by: str) -> Results:
         """All results; what may be shown is the collector's decision."""
         return operator.estimates(
             EstimateWish(
                 level=self.level,
-                by=by,
+                by=by or None,
                 simultaneous=self.simultaneous,
                 population=self.population,
                 population_size=self.population_size,

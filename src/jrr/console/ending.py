@@ -13,6 +13,7 @@ from jrr.console.dealers_page import UNOPENED, state_at, told_by
 from jrr.console.numbers import read_number
 from jrr.console.pages import (
     Console,
+    Form,
     PageRequest,
     check_sure,
     download,
@@ -25,7 +26,7 @@ from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.states import CLOSED
-from jrr.survey.grouping import MERGE_RULE
+from jrr.survey.grouping import MERGE_RULE, split_by
 from jrr.survey.survey import Survey
 
 
@@ -70,6 +71,8 @@ def _asked(request: PageRequest) -> Response:
     console, survey = request.console, survey_of(request)
     counts = read(console, counts_of, survey)
     is_closed = counts.state == CLOSED
+    wished = _wished(request.query, survey) or survey.planned_cells()
+    previews = _previews(console, survey, wished) if survey.announces and not is_closed else []
     return request.page(
         "close.html",
         survey=survey,
@@ -78,7 +81,8 @@ def _asked(request: PageRequest) -> Response:
         known=known_tokens(request, survey),
         settled=_is_settled(console, survey),
         chosen=_chosen(console, survey) if survey.announces and is_closed else None,
-        previews=_previews(console, survey) if survey.announces and not is_closed else [],
+        wished=wished,
+        previews=previews,
         rule=MERGE_RULE,
     )
 
@@ -88,8 +92,8 @@ def _close(request: PageRequest) -> Response:
     console, survey = request.console, survey_of(request)
     check_sure(request, "closing is for good")
     take_tokens(request, survey)
-    by = (request.form.get("by") or None) if survey.announces else None
-    merge = by is not None and request.form.get("merge") == "yes"
+    by = _wished(request.form, survey) if survey.announces else None
+    merge = bool(by) and request.form.get("merge") == "yes"
     ending = Ending(by=by, merge_small=merge, sums=_sums(request, survey))
     try:
         operator_of(console, survey, request.session).close(ending)
@@ -172,17 +176,26 @@ class GroupingPreview:
         return any(row.too_small_for for row in self.rows)
 
 
-def _previews(console: Console, survey: Survey) -> list[GroupingPreview]:
-    """Every grouping that can be chosen, with the sizes of its groups now."""
-    chosen = {None: "everybody together"} | groupings(survey)
-    return [_preview(console, survey, by, words) for by, words in chosen.items()]
+def _wished(fields: Form, survey: Survey) -> tuple[str, ...]:
+    """The open questions that were ticked, or named; in the order of the survey."""
+    named = split_by(fields.get("by"))
+    ticked = [name for name in survey.covariates if fields.get(f"by_{name}") == "yes"]
+    return named or tuple(sorted(ticked, key=[*survey.planned_cells(), *ticked].index))
 
 
-def _preview(console: Console, survey: Survey, by: str | None, words: str) -> GroupingPreview:
+def _previews(console: Console, survey: Survey, wished: tuple[str, ...]) -> list[GroupingPreview]:
+    """The cells that are wished for, everybody together, and every single question."""
+    words = groupings(survey)
+    chosen = {wished: " × ".join(words[name] for name in wished)} if wished else {}
+    chosen |= {(): "everybody together"} | {(name,): asked for name, asked in words.items()}
+    return [_preview(console, survey, by, asked) for by, asked in chosen.items()]
+
+
+def _preview(console: Console, survey: Survey, by: tuple[str, ...], words: str) -> GroupingPreview:
     operator = operator_of(console, survey)
     facts = operator.closing.preview(Ending(by=by))
     merged: list[str] = []
-    if facts["too_small"] and by is not None:
+    if facts["too_small"] and by:
         after = operator.closing.preview(Ending(by=by, merge_small=True))
         if not after["too_small"]:
             merged = list(after.get("merged", {}))
@@ -208,10 +221,11 @@ def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
 def _chosen(console: Console, survey: Survey) -> str:
     """The grouping in which dealers are asked for sums, once the survey is closed."""
     facts = operator_of(console, survey).closing.preview(Ending())
-    if facts["by"] is None:
+    if not facts["by"]:
         return "for everybody together"
     merged = "".join(f", {name} together" for name in facts.get("merged", {}))
-    return f"in groups by the answers to “{groupings(survey)[facts['by']]}”{merged}"
+    asked = "” × “".join(groupings(survey)[name] for name in facts["by"])
+    return f"in groups by the answers to “{asked}”{merged}"
 
 
 def _in_console_words(words: str) -> str:

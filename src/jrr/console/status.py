@@ -104,9 +104,9 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
 
 def _returned(stored: Any) -> list[int]:
     """Of each question, how many cards the collector named, once sums were announced."""
-    if stored.told is None or stored.told["sums"] is None:
+    if not stored.announced:
         return []
     return [
         sum(int(one["cards"]) for one in groups.values())
-        for groups in stored.told["sums"]["questions"].values()
+        for groups in stored.announced[0]["sums"]["questions"].values()
     ]

@@ -26,4 +26,7 @@ def name_of(survey: "Survey") -> str:
 def groupings(survey: "Survey") -> dict[str, str]:
     """What results can be grouped by: name -> what was asked."""
     asked = {question.name: question for question in survey.open}
-    return {name: first_text(asked[name].text) for name in survey.covariates}
+    return {
+        name: first_text(asked[name].text) if name in asked else "Answered the wave before?"
+        for name in survey.covariates
+    }

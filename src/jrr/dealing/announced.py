@@ -1,7 +1,9 @@
 """What a dealer tells of its cards at the end: sums, never a card.
 
-Each sum is told once: two of them can differ by one person's card. Who calls this must see to that,
-and to storing what was told before anybody hears of it.
+Each announcement that was planned is made once: two sums can differ by one person's card, and ε
+counts so many. Who calls this must see to that, and to storing what was told before anybody hears
+of it. The noise follows from the key and the request, so that the same request is answered the same
+also where a database went back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,14 +51,15 @@ def unknown_serials(decks: QuestionDecks, named: Iterable[bytes], dealt: Numbers
 def announce(
     decks: QuestionDecks, groups: Groups, dealt: Numbers, fewest: int, rng: Rng = None
 ) -> dict[str, CardSum]:
-    """The noisy sums of exactly the named cards, of all blocks at once; none of an empty group.
+    """The noisy sums of exactly the named cards, of all blocks at once; none of an empty cell.
 
     Args:
         decks: Whose cards they are.
         groups: Which cards came back with a report.
         dealt: The places of all cards that were dealt, from `place_numbers`.
         fewest: Cards in the smallest sum that is told.
-        rng: Where the noise comes from; None: the system's secure randomness.
+        rng: Where the noise comes from, cell by cell in the order of their names; None: the
+            system's secure randomness.
 
     Raises:
         ArgumentError: A name is unknown, or a sum would be of fewer cards.
@@ -77,7 +80,8 @@ def announce(
                 "gives all up"
             )
     return {
-        group: CardSum(len(names), _noisy_sum(decks, names, rng)) for group, names in groups.items()
+        group: CardSum(len(groups[group]), _noisy_sum(decks, groups[group], rng))
+        for group in sorted(groups)
     }
 
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base.forgetting import overwrite
+from jrr._base.randomness import KeyedRandom
 from jrr.dealing.deck import Deck, MaskDeck, card_to_json, deck_of
 from jrr.dealing.permutation import Permutation
 from jrr.dealing.serials import Serials
@@ -86,6 +87,16 @@ class QuestionDecks:
     def cards(self, block: int, seats: ArrayLike) -> NDArray[Any]:
         """The cards of some seats of a block, as `respond` takes them."""
         return np.asarray(self._decks.get(block).cards(seats))
+
+    def noise(self, announcement: int, request: str) -> KeyedRandom:
+        """Random words for one announcement's noise, other ones for every other request.
+
+        Args:
+            announcement: Which one.
+            request: The hash of what the collector names, in hexadecimal digits.
+        """
+        tweak = announcement.to_bytes(8, "little") + bytes.fromhex(request)
+        return KeyedRandom(self._key, b"noise:" + tweak)
 
     def _new_deck(self, block: int) -> Deck | MaskDeck:
         return deck_of(self.mechanism, self._key, block)

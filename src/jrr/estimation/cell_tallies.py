@@ -22,17 +22,10 @@ from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.groups import MIN_CELL, AnyTally, GroupEstimates, add_tallies, estimate_groups
 from jrr.estimation.moments import Floats
 from jrr.estimation.raking import Answers, Margins, Raked, hang_together, rake
+from jrr.estimation.told_sums import MERGED_BY, crossed
 
 if TYPE_CHECKING:
     from jrr.mechanisms.parts.collecting import Collecting
-
-CROSSED_BY = " × "  # between answers to several questions
-MERGED_BY = " + "  # between groups that can only be told together
-
-
-def crossed(answers: Sequence[str]) -> str:
-    """The name of a combination of answers."""
-    return CROSSED_BY.join(answers)
 
 
 class Cell(NamedTuple):

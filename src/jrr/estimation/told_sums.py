@@ -4,7 +4,8 @@ A collector's server keeps it for a survey, and a file of exported reports carri
 header: whoever has the reports can then estimate from them.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,12 +13,15 @@ import numpy as np
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.estimation.raking import Answers, hang_together
 from jrr.estimation.tally import Tally
 
 if TYPE_CHECKING:
     from jrr.mechanisms.parts.collecting import Collecting
 
-Merged = Mapping[str, tuple[str, ...]]  # name of a group of several values -> those values
+Merged = Mapping[str, tuple[str, ...]]  # name of a merged cell -> the cells that are in it
+CROSSED_BY = " × "  # between answers to several questions
+MERGED_BY = " + "  # between cells, or groups, that can only be told together
 
 _MOST_CARDS = 10**12
 _MOST_SUM = 1 << 60
@@ -60,14 +64,14 @@ class CardSums:
     """What dealers told of the cards in reports.
 
     Attributes:
-        by: the covariate for whose values there are sums; None: for all reports together.
-        merged: where several values have one sum together: name of the group -> those values.
-        announced: group -> what each dealer announced of the cards in it; the group of all
-            reports has no name.
+        by: the open questions for whose crossing there are sums; none: for all reports together.
+        merged: where several cells have one sum together: its name -> those cells.
+        announced: cell -> what each dealer announced of the cards in it. A cell is named by its
+            answers, as "north × f"; that of all reports has no name.
         undealt: for closed decks: the cards that nobody fetched.
     """
 
-    by: str | None = None
+    by: tuple[str, ...] = ()
     merged: Merged = field(default_factory=dict, hash=False)
     announced: Mapping[str, tuple[CardSum, ...]] = field(default_factory=dict, hash=False)
     undealt: CardSum | None = None
@@ -80,7 +84,7 @@ class CardSums:
         """Plain JSON values that `from_document` reads back."""
         merged = {name: list(values) for name, values in self.merged.items()}
         return {
-            "by": self.by,
+            "by": list(self.by),
             **({"merged": merged} if merged else {}),
             "announced": {
                 group: [one.to_document() for one in self.announced[group]]
@@ -101,14 +105,14 @@ class CardSums:
             allowed = f"an object with exactly {sorted(names)}, perhaps merged"
             raise checks.refusal("sums", document, allowed)
         by, announced, undealt = (document[name] for name in ("by", "announced", "undealt"))
-        if by is not None and not isinstance(by, str):
-            raise checks.refusal("by", by, "a column, or null")
+        if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
+            raise checks.refusal("by", by, "a list of columns")
         if not isinstance(announced, Mapping) or not all(
             isinstance(sums, list) for sums in announced.values()
         ):
             raise checks.refusal("announced", announced, "lists of sums, by group")
         return cls(
-            by=by,
+            by=tuple(by),
             merged=_read_merged(document.get("merged", {})),
             announced={
                 group: tuple(CardSum.from_document(one, width) for one in sums)
@@ -117,43 +121,58 @@ class CardSums:
             undealt=None if undealt is None else CardSum.from_document(undealt, width),
         )
 
+    def questions(self, by: Sequence[str]) -> tuple[str, ...]:
+        """The open questions whose answers `settled` needs for results by some of them."""
+        return tuple(dict.fromkeys((*self.by, *by))) if self.announced and by else tuple(by)
+
+    def covers(self, by: Iterable[str]) -> bool:
+        """Whether groups by these questions follow from what was told."""
+        return not self.announced or set(by) <= set(self.by)
+
     def settled(
-        self, mechanism: "Collecting", tallies: Mapping[str, Tally], by: str | None
+        self, mechanism: "Collecting", tallies: Mapping[Answers, Tally], by: Sequence[str] = ()
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """Everybody and every group, with masks taken off as far as dealers have told.
 
-        Groups whose cards have one sum together are returned as one group.
+        Groups of which some share one sum are returned as one group.
 
         Args:
             mechanism: By which the reports were made.
-            tallies: Group -> counted reports; all of them together are everybody.
-            by: The covariate whose values the groups are; None: there is one group.
+            tallies: Answers to `questions(by)` -> counted reports; all of them are everybody.
+            by: The questions by whose crossing groups are wanted.
 
         Raises:
-            ArgumentError: Sums were announced for other groups than these, or of other cards.
+            ArgumentError: Sums were announced of other cells than make these groups, or of other
+                cards.
         """
-        whole = _together(tallies)
-        if self.undealt is not None:
+        asked = self.questions(by)
+        places = [asked.index(name) for name in by]
+        whole = _together(tallies.values())
+        if self.undealt is not None and self.undealt.cards:
             cards, total = self.undealt
             # A group has a part of the deck's cards only: what is left over says nothing of it.
-            told = mechanism.settle(whole, undealt=(total, cards)) if cards else whole
-            return told, tallies
+            whole = mechanism.settle(whole, undealt=(total, cards))
         if not self.announced:
-            return whole, tallies
-        if by is None:
-            return self._off(mechanism, whole, sorted(self.announced)), tallies
-        if by != self.by:
-            named = "all reports together" if self.by is None else f"the groups of {self.by}"
+            return whole, _regrouped(tallies, places)
+        if not by:
+            whole = self._off(mechanism, whole, sorted(self.announced))
+            return whole, {"": whole}
+        if not self.covers(by):
             raise ArgumentError(
-                f"results by {by} need a sum of the cards of each group, and the dealer announced "
-                f"those of {named}, once: close a survey with --by {by} for that"
+                f"results by {crossed(by)} need a sum of the cards of each group, and the dealer "
+                f"announced those of {words_of(self.by)}: close a survey with "
+                f"{' '.join(f'--by {name}' for name in by)} for that, or plan it (cells)"
             )
-        together: dict[str, Tally] = {}
-        for value, tally in tallies.items():
-            group = group_of(self.merged, value)
-            together[group] = together[group] + tally if group in together else tally
-        off = {group: self._off(mechanism, tally, [group]) for group, tally in together.items()}
-        return _together(off), off
+        members: dict[str, set[Answers]] = defaultdict(set)
+        counted: dict[str, Tally] = {}
+        for answers, tally in tallies.items():
+            cell = group_of(self.merged, crossed(answers[: len(self.by)]))
+            members[cell].add(answers)
+            counted[cell] = counted[cell] + tally if cell in counted else tally
+        off = {cell: self._off(mechanism, tally, [cell]) for cell, tally in counted.items()}
+        if tuple(by) == self.by:
+            return _together(off.values()), off
+        return _together(off.values()), _hung_together(off, members, places)
 
     def with_others(self, others: "CardSums") -> "CardSums":
         """What was told of these reports and of others, all of them in one group."""
@@ -179,9 +198,19 @@ class CardSums:
         return [[one.cards for one in self.announced.get(group, ())] for group in groups]
 
 
-def group_of(merged: Merged, value: str) -> str:
-    """The group that a value is in: of several values, or of itself alone."""
-    return next((name for name, values in merged.items() if value in values), value)
+def group_of(merged: Merged, cell: str) -> str:
+    """The cell that a combination of answers is summed in: a merged one, or its own."""
+    return next((name for name, cells in merged.items() if cell in cells), cell)
+
+
+def crossed(answers: Sequence[str]) -> str:
+    """The name of a combination of answers."""
+    return CROSSED_BY.join(answers)
+
+
+def words_of(by: Sequence[str]) -> str:
+    """Questions by which sums are told, in words."""
+    return f"the groups of {crossed(by)}" if by else "all reports together"
 
 
 def _read_merged(document: object) -> Merged:
@@ -203,7 +232,28 @@ def _added(sums: list[CardSum]) -> CardSum:
     return CardSum(sum(one.cards for one in sums), total)
 
 
-def _together(tallies: Mapping[str, Tally]) -> Tally:
-    total = sum(tallies.values())
+def _together(tallies: Iterable[Tally]) -> Tally:
+    total = sum(tallies)
     assert isinstance(total, Tally)  # of at least one
     return total
+
+
+def _regrouped(tallies: Mapping[Answers, Tally], places: Sequence[int]) -> dict[str, Tally]:
+    """The same by some of the answers."""
+    found: dict[str, Tally] = {}
+    for answers, tally in tallies.items():
+        name = crossed([answers[at] for at in places])
+        found[name] = found[name] + tally if name in found else tally
+    return found
+
+
+def _hung_together(
+    cells: Mapping[str, Tally], members: Mapping[str, set[Answers]], places: Sequence[int]
+) -> dict[str, Tally]:
+    """Groups by some of the answers; those that share a merged cell are one."""
+    names = [{crossed([a[at] for at in places]) for a in members[cell]} for cell in cells]
+    found: dict[str, Tally] = {}
+    for some, tally in zip(hang_together(names), cells.values(), strict=True):
+        name = MERGED_BY.join(sorted(some))
+        found[name] = found[name] + tally if name in found else tally
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.protocol.texts import check_text
+from jrr.survey.other_waves import AFTER, BEFORE
 from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
 
 MOST_QUESTIONS = 200
@@ -56,6 +57,8 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         raise checks.refusal("name", name, "letters, digits and underscores, at most 60")
     if name == "__proto__":
         raise checks.refusal("name", name, "another name: JavaScript means something else by it")
+    if name in (BEFORE, AFTER):
+        raise checks.refusal("name", name, "another name: it is that of who answered other waves")
     if name.endswith("_carded"):
         raise checks.refusal("name", name, "without _carded at its end: exports need that")
     kind: Any = checks.one_of("kind", fields["kind"], KINDS)

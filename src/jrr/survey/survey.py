@@ -24,6 +24,8 @@ from jrr.protocol.addresses import check_address, origin, survey_path
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
 from jrr.protocol.texts import check_text, read_time
 from jrr.survey.costs import cost_table
+from jrr.survey.grouping import checked_by
+from jrr.survey.other_waves import AFTER, YES, wave_answers
 from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.question import OpenAnswers, Question, Texts, covariates_of, is_asked
 from jrr.survey.sensitive import SensitiveQuestion, counted
@@ -70,6 +72,8 @@ class Survey:
     panel: str | None = None  # hash of the first wave, whose pseudonyms the collector knows again
     study: Study | None = None  # what all waves promise; None: each what this one does
     together: tuple[Together, ...] = ()  # questions whose answers share a coin
+    cells: tuple[str, ...] = ()  # open questions on whose crossing it is to be closed
+    analyses: tuple[str, ...] = ()  # what is to be made of it (jrr.survey.analyses)
     delta: float = DELTA  # of one answer in the view "everything", where its loss is random
     informed: Mapping[str, float] | None = None  # promised ε in that view, of such answers
     promised: Mapping[str, float] | None = None  # view -> ε of all answers; computed if not given
@@ -98,6 +102,7 @@ class Survey:
         if opens is not None and closes is not None and closes <= opens:
             raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
         self._check_mechanisms()
+        self._check_closing()
         self._check_servers()
         self._check_waves()
         self._check_promises()
@@ -139,6 +144,26 @@ class Survey:
         elif set(informed) != random:
             raise checks.refusal("everything", sorted(informed), f"of {sorted(random)}")
         object.__setattr__(self, "informed", MappingProxyType(informed))
+
+    def _check_closing(self) -> None:
+        """Refuse cells that it cannot be closed on."""
+        counts = {one.mechanism.announcements for one in self.dealt if one.mechanism.announced}
+        if len(counts) > 1:
+            allowed = "the same number for all questions with announced sums"
+            raise checks.refusal("announcements", sorted(counts), allowed)
+        for name in self.cells:
+            checks.one_of("cells", name, tuple(covariates_of(self.open)))
+        checked_by(self, self.cells)
+
+    def planned_cells(self, announcement: int = 1) -> tuple[str, ...]:
+        """The open questions on whose crossing sums are announced unless others are chosen.
+
+        At the end those that were planned, in a later wave crossed by who answered the one before;
+        afterwards those who answered the next wave too.
+        """
+        if announcement > 1:
+            return (AFTER,) if self.wave < self.waves else self.cells
+        return (*wave_answers(self.wave), *self.cells) if self.announces else ()
 
     def _check_servers(self) -> None:
         check_address("collector", self.collector)
@@ -236,8 +261,17 @@ class Survey:
 
     @cached_property
     def covariates(self) -> Mapping[str, tuple[str, ...]]:
-        """The open questions by whose answers results can be grouped, with all their values."""
-        return MappingProxyType(covariates_of(self.open))
+        """The open questions by whose answers results can be grouped, with all their values.
+
+        In a later wave also who answered the one before.
+        """
+        return MappingProxyType(covariates_of(self.open) | wave_answers(self.wave))
+
+    @cached_property
+    def cell_answers(self) -> Mapping[str, tuple[str, ...]]:
+        """The same, with who answered the next wave: for sums that are announced after it."""
+        after = {AFTER: (YES,)} if self.wave < self.waves else {}
+        return MappingProxyType({**self.covariates, **after})
 
     @cached_property
     def dealt(self) -> tuple[SensitiveQuestion, ...]:
@@ -252,7 +286,13 @@ class Survey:
     @property
     def announces(self) -> bool:
         """Whether dealers announce, at the end, sums of the cards that were used."""
-        return any(question.mechanism.announced for question in self.dealt)
+        return self.announcements > 0
+
+    @cached_property
+    def announcements(self) -> int:
+        """In how many announced sums a card may be; 0 where none are announced."""
+        counts = [one.mechanism.announcements for one in self.dealt if one.mechanism.announced]
+        return min(counts, default=0)
 
     def asked(
         self, answers: OpenAnswers, person: bytes | None = None

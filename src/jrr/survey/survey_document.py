@@ -75,6 +75,8 @@ class SurveyDocument(Message):
     panel: str | None = None
     delta: float = DELTA
     together: tuple[Together, ...] = ()
+    cells: tuple[str, ...] = ()
+    analyses: tuple[str, ...] = ()
 
 
 _PLAIN = (  # fields that stand in the document as they are
@@ -94,6 +96,8 @@ _PLAIN = (  # fields that stand in the document as they are
     "wave",
     "panel",
     "delta",
+    "cells",
+    "analyses",
 )
 _DEFAULTS = {
     one.name: one.default

@@ -21,7 +21,14 @@ from jrr.tables.header import Header
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
 from jrr.tables.public_columns import numbers
-from jrr.tables.reports import ReportFiles, open_together, rows_of, without_masks
+from jrr.tables.reports import (
+    ReportFiles,
+    columns_of,
+    counted_by,
+    open_together,
+    rows_of,
+    without_masks,
+)
 from jrr.tables.result import Result
 
 
@@ -196,10 +203,11 @@ def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> No
             raise ArgumentError(
                 "by and weight must not be given for sealed reports, which hide both"
             )
-        for argument, name in columns.items():
-            if name in RESERVED:
-                raise checks.refusal(argument, name, f"another column than {RESERVED}")
-            table.require(argument, name)
+        for argument, given in columns.items():
+            for name in columns_of(table, given) if argument == "by" else (given,):
+                if name in RESERVED:
+                    raise checks.refusal(argument, name, f"another column than {RESERVED}")
+                table.require(argument, name)
 
 
 def _count(
@@ -225,20 +233,22 @@ def _count(
 
     for table, header in files.tables:
         of_file: dict[str, AnyTally] = {}
+        counted = counted_by(table, header, by)
+        table, column = counted.table, counted.column
         if engine is not None:
-            of_file |= count_with(engine, table, header, by, further)
+            of_file |= count_with(engine, table, header, column, further)
         else:
-            extra = [name for name in (by, weight) if name is not None]
+            extra = [name for name in (column, weight) if name is not None]
             for rows in rows_of(table, header, extra, key=key, starts=starts):
                 weights = None
                 if weight is not None:
                     weights = check_weights(numbers(rows.batch, weight), len(rows.reports))
-                add_rows(of_file, header, rows, by, path=table.path, weights=weights)
+                add_rows(of_file, header, rows, column, path=table.path, weights=weights)
                 further(sum(tally.n for tally in of_file.values()), None)
         done += sum(tally.n for tally in of_file.values())
         progress(done, files.rows)
         if of_file:
-            whole, of_file = without_masks(header, of_file, by)
+            whole, of_file = without_masks(header, of_file, counted)
             everybody.append(whole)
             for name, tally in of_file.items():
                 tallies[name] = tallies[name] + tally if name in tallies else tally

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -205,6 +206,13 @@ class WholeTable(Table):
     def header_text(self) -> str | None:
         """There is none."""
         return None
+
+    def with_crossing(self, columns: Sequence[str], between: str) -> "WholeTable":
+        """The same with a column more: of several columns the texts, with a sign between."""
+        texts = [pc.fill_null(self.whole[name].cast(pa.string()), "") for name in columns]
+        crossing = pc.binary_join_element_wise(*texts, between)
+        whole = self.whole.append_column(between.join(columns), crossing)
+        return WholeTable(whole, self.path, text=self.format == "csv")
 
     def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
         """The columns asked for, some rows at a time."""

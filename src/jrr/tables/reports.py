@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,16 @@ from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.groups import AnyTally, add_tallies
 from jrr.estimation.tally import Tally
+from jrr.estimation.told_sums import CROSSED_BY
 from jrr.tables import seal
 from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
 from jrr.tables.folders import open_table
-from jrr.tables.formats import Table, damage_of, sidecar
+from jrr.tables.formats import Table, WholeTable, damage_of, sidecar
 from jrr.tables.grouping import ReportRows
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, SEALED
+
+_BETWEEN = "\x1f"  # answers in a column of combinations: no text of a survey has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,22 +219,61 @@ def rows_of(
         )
 
 
+class CountedBy(NamedTuple):
+    """How the reports of a file are counted for groups by some columns."""
+
+    table: Table
+    column: str | None  # of the table: None: all together
+    answers: tuple[str, ...]  # columns whose values stand in it
+    wanted: tuple[str, ...]  # columns of the groups
+
+
+def counted_by(table: Table, header: Header, by: str | None) -> CountedBy:
+    """How to count for groups by a column, or several with " × " between.
+
+    Where dealers told sums of cells, these are the cells' combinations of answers, in a column of
+    their own.
+    """
+    wanted = columns_of(table, by)
+    asked = wanted if header.sums is None else header.sums.questions(wanted)
+    if len(asked) < 2:
+        return CountedBy(table, by, asked, wanted)
+    if not isinstance(table, WholeTable):
+        raise checks.refusal("by", by, "one column, of a file that is read in parts")
+    for name in asked:
+        table.require("by", name)
+    return CountedBy(table.with_crossing(asked, _BETWEEN), _BETWEEN.join(asked), asked, wanted)
+
+
+def columns_of(table: Table, by: str | None) -> tuple[str, ...]:
+    """The columns that groups are asked for by."""
+    if by is None:
+        return ()
+    return (by,) if by in table.columns else tuple(by.split(CROSSED_BY))
+
+
 def without_masks(
-    header: Header, tallies: dict[str, AnyTally], by: str | None
+    header: Header, tallies: dict[str, AnyTally], counted: CountedBy
 ) -> tuple[AnyTally, dict[str, AnyTally]]:
     """All reports of a file and those of each group, as far as its header tells of their masks.
 
     Args:
         header: of the file.
-        tallies: group -> its reports; of no name where there are no groups.
-        by: the column of the groups.
+        tallies: value of the column -> its reports; of no name where there are no groups.
+        counted: how they were counted.
 
     Raises:
         ArgumentError: where there are sums, and they are of other groups or other reports.
     """
     plain = {name: tally for name, tally in tallies.items() if isinstance(tally, Tally)}
+    several = len(counted.answers) > 1
     # Sums are of unweighted cards: nothing can be taken off weighted ones.
     if header.sums is None or len(plain) < len(tallies):
-        return add_tallies(list(tallies.values())), tallies
-    whole, settled = header.sums.settled(header.mechanism, plain, by)
+        named = {name.replace(_BETWEEN, CROSSED_BY): one for name, one in tallies.items()}
+        return add_tallies(list(tallies.values())), named if several else tallies
+    answers = {
+        (tuple(name.split(_BETWEEN)) if several else (name,) * len(counted.answers)): tally
+        for name, tally in plain.items()
+    }
+    whole, settled = header.sums.settled(header.mechanism, answers, counted.wanted)
     return whole, dict(settled)

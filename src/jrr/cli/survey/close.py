@@ -20,20 +20,30 @@ from jrr.errors import UnreachableError
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
 
-WISHES = ("by", "merge_small", "discard_small", "discard_unknown", "without_sum")
+WISHES = ("merge_small", "discard_small", "discard_unknown", "without_sum")
 
 
 @click.command()
 @operator_options
 @click.option(
     "--by",
-    help="Announced sums: one for each answer to this open question, for results by group.",
+    multiple=True,
+    help="Announced sums: one for each answer to this open question, for results by group. "
+    "Several: for each combination of answers, from which every coarser grouping follows. "
+    "Without it, as the survey was planned (cells).",
 )
+@click.option("--together", is_flag=True, help="One sum for everybody, whatever was planned.")
 @click.option(
     "--merge-small",
     is_flag=True,
-    help="With --by: groups too small for a sum become one; while that is too small, the smallest "
-    "other joins it.",
+    help="With --by: cells too small for a sum become one with those that differ in the last "
+    "question only; then also in the one before it.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Announce once more, where two sums of a card were planned (as for a panel): of those who "
+    "answered the next wave too, so that changes of pairs can be told; or by --by.",
 )
 @click.option(
     "--dry-run",
@@ -66,7 +76,8 @@ WISHES = ("by", "merge_small", "discard_small", "discard_unknown", "without_sum"
 @click.option(
     "--without-sum",
     is_flag=True,
-    help="Announced sums: burn the cards without one, and give up the reports made with a card.",
+    help="Announced sums: burn the cards without one, and give up the reports made with a card; "
+    "afterwards, give up the second sums.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 @json_option
@@ -74,6 +85,9 @@ WISHES = ("by", "merge_small", "discard_small", "discard_unknown", "without_sum"
 def close(
     context: click.Context,
     /,
+    by: tuple[str, ...],
+    together: bool,
+    again: bool,
     dry_run: bool,
     request: Path | None,
     sums: tuple[Path, ...],
@@ -91,9 +105,13 @@ def close(
     from jrr.client.ending import Ending
 
     wished = {name: options.pop(name) for name in WISHES}
-    if wished["merge_small"] and wished["by"] is None:
+    if wished["merge_small"] and not by:
         raise checks.refusal("merge_small", True, "given together with --by QUESTION")
+    if together and by:
+        raise checks.refusal("together", True, "left out with --by QUESTION")
     operator = operator_of(**options)
+    wished["by"] = () if together else by or None
+    wished["announcement"] = operator.next_announcement() if again else 1
     if dry_run:
         show_preview(operator, wished)
         return

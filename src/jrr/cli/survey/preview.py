@@ -21,7 +21,7 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     ending = Ending(**wished)
     found = operator.closing.preview(ending)
     merged = None
-    if ending.by is not None and found["too_small"]:
+    if ending.cells and found["too_small"]:
         merged = operator.closing.preview(Ending(**wished | {"merge_small": True}))
     refused = None
     try:

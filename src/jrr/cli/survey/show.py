@@ -18,14 +18,18 @@ from jrr.reporting.intervals import sentence
 @click.command("show")
 @operator_options
 @interval_options
-@click.option("--by", help="An open question: one estimate for each of its answers.")
+@click.option(
+    "--by",
+    multiple=True,
+    help="An open question: one estimate for each of its answers. Several: for each combination.",
+)
 @json_option
 def show_survey(
     level: float,
     simultaneous: bool,
     population: str,
     population_size: int | None,
-    by: str | None,
+    by: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Counts at the servers, and the results so far."""
@@ -33,7 +37,7 @@ def show_survey(
 
     wish = EstimateWish(
         level=level,
-        by=by,
+        by=by or None,
         simultaneous=simultaneous,
         population=population,
         population_size=population_size,

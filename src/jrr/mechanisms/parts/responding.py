@@ -34,6 +34,11 @@ class GivingCards(Describing):
         """Whether the dealer announces, at the end, the sum of the cards that were used."""
         return False
 
+    @property
+    def announcements(self) -> int:
+        """In how many announced sums a card may be."""
+        return 0
+
     def for_dealers(self, dealers: int) -> Self:
         """The same where so many dealers give everybody a card, all of which are added (MRR)."""
         if dealers != 1:

@@ -1,32 +1,37 @@
 """How a survey ends: looked at first, then closed or not at all; then dealers' sums are kept.
 
-The grouping is chosen, checked and kept in the transaction that closes the survey: an answer that
-comes a moment before cannot make a group that is too small for a sum.
+The cells are chosen, checked and kept in the transaction that closes the survey: an answer that
+comes a moment before cannot make a cell that is too small for a sum. Where more announcements were
+planned, cells are chosen again for each, among the reports that are here; serial numbers are kept
+until the last one.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.documents import Message
 from jrr.protocol.states import CLOSED
+from jrr.servers.collector.waves import next_wave_of
 from jrr.servers.common.problems import Problem, gone, wrong_state
-from jrr.survey.closing import ClosingRequest, ToldSums, announced_questions
+from jrr.survey.closing import ClosingRequest, announced_questions
 from jrr.survey.grouping import (
-    EVERYBODY,
     CardGrouping,
     Sizes,
+    checked_by,
     merge_small,
     small_words,
     summed,
     too_small,
 )
+from jrr.survey.other_waves import AFTER, YES
 
 if TYPE_CHECKING:
     from jrr.servers.collector.store import CollectorStore, CollectorSurvey
@@ -34,11 +39,13 @@ if TYPE_CHECKING:
 
 
 class ClosingChoices(Message):
-    """What an operator wants of the end."""
+    """What an operator wants of the end, or of a later announcement."""
 
-    by: str | None = None  # an open question: one sum for each answer; None: as chosen before
-    merge_small: bool = False  # groups that are too small for a sum become one
-    allow_small: bool = False  # close though no sum can be told of some groups
+    by: list[str] | None = None  # open questions: a sum for each cell; None: as chosen or planned
+    merge_small: bool = False  # cells that are too small for a sum are merged
+    allow_small: bool = False  # close though no sum can be told of some cells
+    announcement: int = 1  # which of those that were planned
+    gives_up: bool = False  # no more sums are wanted: serial numbers are forgotten
     # Question -> serials: all answers of those people are deleted.
     discard: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
@@ -46,19 +53,27 @@ class ClosingChoices(Message):
 def prospect(
     store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
 ) -> dict[str, Any]:
-    """What closing would do: the groups, their sizes, and which are too small. Changes nothing."""
+    """What closing would do: the cells, their sizes, and which are too small. Changes nothing."""
     survey = held.survey
     facts = {
         "state": held.state,
-        "settled": held.is_settled,
+        "settled": is_done(held, wish.announcement),
+        "announcement": wish.announcement,
+        "chosen": held.chosen_for >= wish.announcement,  # requests may be with dealers
         "fewest": survey.smallest_group,
         "reports": store.people_count(held),
     }
-    if held.sums is not None or not survey.announces:
-        return facts | held.told.grouping.to_document() | {"groups": [], "too_small": []}
+    if _is_told(held, wish.announcement):
+        told = held.told.announced[wish.announcement - 1][0].grouping
+        return facts | told.to_document() | {"groups": [], "too_small": []}
+    if (held.sums is not None and wish.announcement == 1) or not survey.announces:
+        return facts | CardGrouping().to_document() | {"groups": [], "too_small": []}
+    _check_announcement(held, wish.announcement)
     grouping, sizes = _chosen(store, held, wish)
     small = too_small(sizes, survey.smallest_group)
-    names = grouping.names(survey)
+    present = {name for one in sizes for name in one}
+    # Of several questions most combinations may be nobody's.
+    names = [one for one in grouping.names(survey) if len(grouping.by) < 2 or one in present]
     dealers = len(survey.dealing.addresses)
     groups = [
         {
@@ -77,26 +92,32 @@ def prospect(
 
 
 def close(store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices) -> int:
-    """Take no more answers, and keep in which groups cards are named; how many were discarded.
+    """Take no more answers, and keep in which cells cards are named; how many were discarded.
 
-    Again with another grouping, that one is kept: for an operator who knows that no dealer has
-    announced anything yet.
+    Again with other cells, those are kept: for an operator who knows that no dealer has announced
+    anything of them yet.
 
     Raises:
-        Problem: A group is too small for a sum; nothing is changed.
+        Problem: A cell is too small for a sum; nothing is changed.
     """
-    if held.sums is not None:
+    if wish.gives_up and held.sums is not None:
+        store.forget_serials(held.name)
+        return 0
+    if _is_told(held, wish.announcement) or (held.sums is not None and wish.announcement == 1):
         return 0
     unwanted = read_serials(held.survey, wish.discard)
     discarded = 0
     with store.connection.begin_nested():  # other jobs share this transaction
         if held.survey.announces:
-            discarded = store.discard(held, unwanted)
+            _check_announcement(held, wish.announcement)
+            if wish.announcement == 1:
+                discarded = store.discard(held, unwanted)
             grouping, sizes = _chosen(store, held, wish)
             small = too_small(sizes, held.survey.smallest_group)
-            if small and not wish.allow_small and not held.is_final:
+            is_chosen = held.chosen_for >= wish.announcement
+            if small and not wish.allow_small and not is_chosen:
                 raise Problem(409, "too-small", small_words(held.survey, sizes))
-            store.keep_grouping(held, grouping)
+            store.keep_grouping(held, grouping, wish.announcement)
         if not held.is_final:
             store.move(held, CLOSED)
     return discarded
@@ -105,36 +126,54 @@ def close(store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
 def closing_request(
     store: "CollectorStore", held: "CollectorSurvey", dealer: int, ahead: bool
 ) -> ClosingRequest:
-    """The serial numbers of one dealer's cards that are here.
+    """The serial numbers of one dealer's cards that are here, for the next announcement.
 
-    ahead: Before the end, in no groups: to ask the dealer whether it knows them.
+    ahead: Before the end, in no cells: to ask the dealer whether it knows them.
     """
     if not ahead:
         check_settling(held)
-    elif held.sums is not None:
+    elif held.next_announcement is None:
         raise _forgotten()
+    if not ahead and held.chosen_for != held.next_announcement:
+        raise wrong_state(
+            f"cells of announcement {held.next_announcement} must be chosen first (close)"
+        )
     checks.integer("dealer", dealer, 0, len(held.survey.dealing.addresses) - 1)
     return _request(store, held, dealer, CardGrouping() if ahead else held.grouping)
 
 
-def keep_sums(store: "CollectorStore", held: "CollectorSurvey", sums: ToldSums) -> None:
-    """Keep what dealers told of their cards, and forget serial numbers; the same again is fine."""
-    if held.sums is not None:
-        if held.told != sums:
-            raise Problem(409, "announced", "other sums are here already")
+def keep_sums(store: "CollectorStore", held: "CollectorSurvey", document: object) -> None:
+    """Keep what dealers told of their cards; the same again is fine.
+
+    With the last announcement serial numbers are forgotten.
+    """
+    try:
+        sums = held.told.adding(held.survey, document)
+    except ProtocolError as error:
+        raise Problem(409, "announced", str(error)) from None
+    if held.sums is not None and sums == held.told:
         return
     check_settling(held)
-    for dealer, told in enumerate(sums.announced):
-        here = _request(store, held, dealer, told.grouping)
-        if here.sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
+    for dealer, told in enumerate(sums.announced[-1] if sums.announced else ()):
+        named = _request(store, held, dealer, told.grouping)
+        if named.sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
             raise Problem(409, "conflict", "the sum is of other reports than are here")
-    store.keep_sums(held.name, sums)
+    store.keep_sums(held, sums)
 
 
 def check_settling(held: "CollectorSurvey") -> None:
-    """Refuse to name cards, or to take sums, but between the end and the result."""
+    """Refuse to name cards, or to take sums, but between the end and the last announcement."""
     if not held.is_final:
         raise wrong_state("the survey must be closed first: more answers may come")
+    if held.survey.announces and held.next_announcement is None:
+        raise _forgotten()
+    if not held.survey.announces and held.sums is not None:
+        raise _forgotten()
+
+
+def check_discarding(held: "CollectorSurvey") -> None:
+    """Refuse to delete answers but between the end and the first sums, which are of all others."""
+    check_settling(held)
     if held.sums is not None:
         raise _forgotten()
 
@@ -146,6 +185,29 @@ def read_serials(survey: "Survey", serials: Mapping[str, Sequence[str]]) -> dict
         checks.one_of("question", question, known): [serial_from_hex(one) for one in some]
         for question, some in serials.items()
     }
+
+
+def is_done(held: "CollectorSurvey", announcement: int) -> bool:
+    """Whether nothing more is to come of the end, or of a later announcement."""
+    return held.is_settled if announcement == 1 else _is_told(held, announcement)
+
+
+def _is_told(held: "CollectorSurvey", announcement: int) -> bool:
+    return len(held.told.announced) >= announcement
+
+
+def _check_announcement(held: "CollectorSurvey", announcement: int) -> None:
+    """Refuse another announcement than the next."""
+    planned = held.survey.announcements
+    if not 1 <= announcement <= planned:
+        raise ArgumentError(
+            f"announcement must be at most {planned}, which the survey's document counts, got "
+            f"{announcement}"
+        )
+    if held.next_announcement is None:
+        raise _forgotten()
+    if announcement != held.next_announcement:
+        raise wrong_state(f"announcement {held.next_announcement} must come first")
 
 
 def _without_empty(groups: Sizes) -> Sizes:
@@ -161,10 +223,12 @@ def _request(
 ) -> ClosingRequest:
     numbers = {one.name: held.numbers[one.name] for one in announced_questions(held.survey)}
     found: dict[int, dict[str, list[bytes]]] = {at: defaultdict(list) for at in numbers.values()}
-    for question, serial, covariates in store.named(held.name, dealer):
-        found[question][grouping.group_of(_value(covariates, grouping.by))].append(serial)
+    wave = _wave_after(store, held, grouping.by)
+    for question, serial, covariates in store.named(held.name, dealer, also_in=wave):
+        found[question][grouping.cell_of(_answers(covariates))].append(serial)
     return ClosingRequest(
         survey=held.name,
+        announcement=held.next_announcement or 1,
         grouping=grouping,
         questions={
             name: {group: tuple(some) for group, some in sorted(found[at].items())}
@@ -176,40 +240,53 @@ def _request(
 def _chosen(
     store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
 ) -> tuple[CardGrouping, list[Sizes]]:
-    """The grouping that is wished for, or was chosen before; cards by question, dealer and group.
+    """The cells that are wished for, were chosen before, or are planned; and their cards.
 
     What was chosen before stays as long as it works, whatever was discarded since: a dealer may
-    have announced sums of just these groups.
+    have announced sums of just these cells. Planned cells that are too small are merged.
     """
-    before, by, fewest = held.grouping, wish.by, held.survey.smallest_group
-    if by is not None:
-        checks.one_of("by", by, tuple(held.survey.covariates))
-    if held.is_final and by in (None, before.by):
+    survey, before = held.survey, held.grouping
+    fewest, by = survey.smallest_group, None
+    if wish.by is not None:
+        by = checked_by(survey, wish.by)
+        if wish.announcement == 1 and AFTER in by:
+            raise checks.refusal("by", AFTER, f"one of {list(survey.covariates)} at the end")
+    merges = wish.merge_small
+    if held.chosen_for == wish.announcement and by in (None, before.by):
         sizes = summed(before, _sizes(store, held, before.by))
-        if not (wish.merge_small and before.by is not None and too_small(sizes, fewest)):
+        if not (wish.merge_small and before.by and too_small(sizes, fewest)):
             return before, sizes
         by = before.by
-    if wish.merge_small and by is None:
+    elif by is None:
+        by, merges = survey.planned_cells(wish.announcement), True
+    if merges and not by and wish.merge_small:
         raise ArgumentError("merge_small must come with by: without groups there are none to merge")
-    values = _sizes(store, held, by)
-    grouping = CardGrouping(by=by)
-    if by is not None and wish.merge_small:
-        grouping = merge_small(held.survey, by, values)
-    return grouping, summed(grouping, values)
+    cells = _sizes(store, held, by)
+    grouping = merge_small(survey, by, cells) if by and merges else CardGrouping(by=by)
+    return grouping, summed(grouping, cells)
 
 
-def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: str | None) -> Sequence[Sizes]:
-    """Of each announced question and each dealer: how many cards of each value came back."""
+def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> Sequence[Sizes]:
+    """Of each announced question and each dealer: how many cards of each cell came back."""
     announced = [held.numbers[one.name] for one in announced_questions(held.survey)]
     dealers = range(len(held.survey.dealing.addresses))
+    grouping = CardGrouping(by=tuple(by))
     sizes: dict[tuple[int, int], dict[str, int]]
     sizes = {(question, dealer): {} for question in announced for dealer in dealers}
-    for question, dealer, covariates, count in store.card_counts(held.name):
-        one, value = sizes[question, dealer], _value(covariates, by)
-        one[value] = one.get(value, 0) + count
+    wave = _wave_after(store, held, by)
+    for question, dealer, covariates, count in store.card_counts(held.name, also_in=wave):
+        one, cell = sizes[question, dealer], grouping.cell_of(_answers(covariates))
+        one[cell] = one.get(cell, 0) + count
     return list(sizes.values())
 
 
-def _value(covariates: str, by: str | None) -> str:
-    """Somebody's group: the answer to an open question, or everybody."""
-    return EVERYBODY if by is None else str(json.loads(covariates)[by])
+def _wave_after(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> str | None:
+    """The next wave, where only people are meant who answered it too."""
+    return next_wave_of(store.connection, held.survey) if AFTER in by else None
+
+
+@lru_cache(maxsize=4096)
+def _answers(covariates: str) -> Mapping[str, str]:
+    """Somebody's answers to open questions; whoever is asked about answered the next wave too."""
+    found: dict[str, str] = json.loads(covariates)
+    return found | {AFTER: YES}

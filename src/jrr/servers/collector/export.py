@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from jrr.protocol.documents import canonical_json
 from jrr.servers.collector.report_header import header_of
+from jrr.survey.other_waves import wave_answers
 from jrr.tables.names import CARDED, HEADERS, SURVEY
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def export_answers(
 def _fields(held: "CollectorSurvey") -> list[Any]:
     """Names and types of the columns."""
     fields = [(one.name, _OPEN_TYPES.get(one.kind, pa.string())) for one in held.survey.open]
+    fields += [(name, pa.string()) for name in wave_answers(held.survey.wave)]
     for name in held.numbers:
         mechanism = held.mechanism(name)
         shown = _as_json(mechanism, bytes(mechanism.report_format.width))
@@ -74,6 +76,8 @@ def _columns(
     """The values of some people, by column."""
     answers = [json.loads(one.open) for one in people]
     columns = {one.name: [mine.get(one.name) for mine in answers] for one in survey.open}
+    for name in wave_answers(survey.wave):
+        columns[name] = [json.loads(one.covariates)[name] for one in people]
     for name in held.numbers:
         mechanism = held.mechanism(name)
         sent = [one.reports.get(name) for one in people]

@@ -3,14 +3,17 @@
 One person's answers are taken all or none.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from jrr.protocol.documents import canonical_json
 from jrr.protocol.states import Act
 from jrr.servers.common.jobs import check_invitation, check_state, check_times
 from jrr.servers.common.problems import Problem, busy
+from jrr.survey.other_waves import with_wave
 
 if TYPE_CHECKING:
     from jrr.servers.collector.store import CardOf, CollectorStore, CollectorSurvey
@@ -50,8 +53,26 @@ def receive(
             outcomes.append(intake.take(one.answers))
         except Problem as problem:
             outcomes.append(problem)
-    store.add_answers(held, intake.new, now.strftime("%Y-%m-%d"))
+    store.add_answers(held, _with_wave(store, held, intake.new), now.strftime("%Y-%m-%d"))
     return outcomes
+
+
+def _with_wave(
+    store: "CollectorStore", held: "CollectorSurvey", answers: Sequence["StoredAnswers"]
+) -> list["StoredAnswers"]:
+    """New answers, in a later wave with whether these people answered the wave before."""
+    if not held.survey.earlier:
+        return list(answers)
+    before = store.who_answered(held.survey.earlier[-1].survey, [one.name for one in answers])
+    return [
+        replace(
+            one,
+            covariates=canonical_json(
+                with_wave(json.loads(one.covariates), one.name in before)
+            ).decode(),
+        )
+        for one in answers
+    ]
 
 
 class Intake:
@@ -72,7 +93,8 @@ class Intake:
         # Whoever comes with somebody else's card is refused, and not even looked up: the time that
         # it takes would tell whether the owner of the name has answered.
         known = {one.name for one in answers if not self._has_others_card(one)}
-        self._kept = store.stored_answers(held, known)  # and what was taken just now
+        kept = store.stored_answers(held, known)  # and what was taken just now
+        self._kept = {who: _without_serials(one) for who, one in kept.items()}
         self.new: list[StoredAnswers] = []
 
     def take(self, answers: "StoredAnswers") -> bool:
@@ -119,5 +141,6 @@ class Intake:
 
 
 def _without_serials(answers: "StoredAnswers") -> "StoredAnswers":
+    """As answers are compared: without what is not part of them."""
     reports = {name: replace(one, serials=()) for name, one in answers.reports.items()}
-    return replace(answers, reports=reports)
+    return replace(answers, reports=reports, covariates="")

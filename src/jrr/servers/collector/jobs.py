@@ -16,7 +16,6 @@ from jrr.servers.collector.waves import check_wave
 from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import SurveyJobs, check_state
 from jrr.servers.common.problems import Problem
-from jrr.survey.closing import ToldSums
 from jrr.survey.messages import read_upload
 
 if TYPE_CHECKING:
@@ -109,13 +108,14 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
     ) -> dict[str, Any]:
         """Take no more answers."""
         store = CollectorStore(connection)
-        discarded = ending.close(store, store.find(name, lock=True), wish or ClosingChoices())
+        wish = wish or ClosingChoices()
+        discarded = ending.close(store, store.find(name, lock=True), wish)
         held = store.find(name)
         return {
             "state": held.state,
             "reports": store.people_count(held),
             "discarded": discarded,
-            "settled": held.is_settled,
+            "settled": ending.is_done(held, wish.announcement),
         }
 
     def closing_request(
@@ -131,14 +131,14 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         """Delete all answers of people whose serial numbers their dealer does not know."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        ending.check_settling(held)
+        ending.check_discarding(held)
         return store.discard(held, ending.read_serials(held.survey, serials))
 
     def keep_sums(self, connection: Connection, name: str, document: object) -> State:
         """Keep what dealers told of their cards: from now on there is a result."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        ending.keep_sums(store, held, ToldSums.from_document(held.survey, document))
+        ending.keep_sums(store, held, document)
         return held.state
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
@@ -154,6 +154,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             "questions": store.report_counts(held),
             "settled": held.is_settled,
             "closes": held.closes,
+            "announced": len(held.told.announced),
         }
 
     def fix_results(self, connection: Connection, name: str, question: str | None = None) -> None:

@@ -2,21 +2,23 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.estimation.groups import estimate_groups, without_remainder
+from jrr.estimation.raking import Answers
 from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.common.problems import Problem
-from jrr.survey.grouping import EVERYBODY
+from jrr.survey.other_waves import YES
 
 if TYPE_CHECKING:
     from jrr.estimation.estimates import Estimate
     from jrr.estimation.tally import Tally
+    from jrr.estimation.told_sums import CardSums
     from jrr.servers.collector.store import CollectorStore, CollectorSurvey
     from jrr.survey.sensitive import SensitiveQuestion
 
@@ -28,7 +30,7 @@ class EstimateQuery:
     """What the operator wants to know."""
 
     level: float = 0.95  # of the confidence intervals
-    by: str | None = None  # an open question: one estimate per group
+    by: tuple[str, ...] | None = None  # open questions: one estimate per group of their crossing
     simultaneous: bool = False  # whether the intervals of all answers hold at once
     population: str = "respondents"  # whom they speak of
     population_size: int | None = None  # whom the respondents were drawn from
@@ -51,7 +53,7 @@ def fix_results(store: "CollectorStore", held: "CollectorSurvey", name: str, rep
     fixed = store.fixed_results(held.name, held.numbers[name])
     if reports - (0 if fixed is None else fixed.next.n) < every:
         return
-    now = tallies(store, held, name)[EVERYBODY]
+    now = tallies(store, held, name)[()]
     shown = None if fixed is None else fixed.next
     store.fix_results(held.name, held.numbers[name], shown=shown, following=now)
 
@@ -60,8 +62,7 @@ def estimates(
     store: "CollectorStore", held: "CollectorSurvey", wish: EstimateQuery
 ) -> dict[str, Any]:
     """Question -> its estimate, or in words why there is none."""
-    if wish.by is not None:
-        checks.one_of("by", wish.by, tuple(held.survey.covariates))
+    _check_by(held, wish.by)
     counts = store.report_counts(held)
     found: dict[str, Any] = {}
     for name in held.numbers:
@@ -80,8 +81,7 @@ def estimate(
 ) -> dict[str, Any]:
     """The estimate of a question so far, or the final one."""
     survey, question = held.survey, find_question(held, name)
-    if wish.by is not None:
-        checks.one_of("by", wish.by, tuple(survey.covariates))
+    _check_by(held, wish.by)
     if question.mechanism.announced and not held.is_final:
         raise Problem(
             409,
@@ -90,10 +90,11 @@ def estimate(
             "the survey is closed",
         )
     if survey.results_apart > 1 and not held.is_final:
-        found: Mapping[str, Tally] = _shown(store, held, name, wish)
+        found: Mapping[Answers, Tally] = _shown(store, held, name, wish)
     else:
-        found = tallies(store, held, name, wish.by)
-    whole, groups = _without_masks(held, question, found, wish.by)
+        asked = held.told_of(name, wish.by or ()).questions(wish.by or ())
+        found = tallies(store, held, name, asked)
+    whole, groups = _without_masks(held, question, found, wish.by or ())
     fewest = survey.fewest_to_show(final=held.is_final)
     if whole.n < fewest:
         when = "" if held.is_final else " before the end"
@@ -109,7 +110,7 @@ def estimate(
         "protected_against_repeats": survey.invitations,
         "mechanism": held.mechanism(name).to_dict(),
         # So that anybody can recompute it.
-        **({} if held.sums is None else {"sums": held.told_of(name).to_document()}),
+        **({} if held.sums is None else {"sums": held.told_of(name, wish.by or ()).to_document()}),
     }
 
 
@@ -122,8 +123,9 @@ def final_estimate(
     population: str = "respondents",
 ) -> "Estimate":
     """The final estimate of everybody; also_in: of those who answered that question too."""
-    found = tallies(store, held, name, also_in=also_in)
-    whole, _ = _without_masks(held, held.survey.by_name[name], found, None)
+    told = held.told_of(name)
+    found = tallies(store, held, name, told.questions(()), also_in=also_in)
+    whole, _ = _without_masks(held, held.survey.by_name[name], found)
     mechanism = held.mechanism(name)
     share = held.survey.share_asked(name)
     return mechanism.estimate(whole, _decks(held, name, whole), population=population, asked=share)
@@ -133,17 +135,22 @@ def tallies(
     store: "CollectorStore",
     held: "CollectorSurvey",
     name: str,
-    by: str | None = None,
+    by: Sequence[str] = (),
     *,
     also_in: tuple[str, int] | None = None,
-) -> dict[str, "Tally"]:
-    """Group -> counted reports to a question; also_in: of those who answered that one too."""
+    next_wave: str | None = None,
+) -> dict[Answers, "Tally"]:
+    """Answers to some open questions -> counted reports to a question.
+
+    also_in: Of those who answered that question too. next_wave: Of those who answered it too.
+    """
     mechanism = held.mechanism(name)
-    found: dict[str, Tally] = {}
-    for block in store.report_blocks(held, name, also_in=also_in):
-        rows_by_group: dict[str, list[int]] = defaultdict(list)
+    found: dict[Answers, Tally] = {}
+    for block in store.report_blocks(held, name, also_in=also_in, next_wave=next_wave):
+        rows_by_group: dict[Answers, list[int]] = defaultdict(list)
         for at, text in enumerate(block.covariates):
-            rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
+            answers = json.loads(text) if by else {}
+            rows_by_group[tuple(answers.get(name, YES) for name in by)].append(at)
         for group, rows in rows_by_group.items():
             tally = mechanism.tally(block.reports[rows], block.carded[rows])
             found[group] = found[group] + tally if group in found else tally
@@ -162,9 +169,15 @@ def check_export(held: "CollectorSurvey", people: int) -> None:
         raise Problem(409, "too-few", f"fewer than {fewest} people's answers are not shown")
 
 
+def _check_by(held: "CollectorSurvey", by: Sequence[str] | None) -> None:
+    """Refuse groups by anything but open questions."""
+    for name in by or ():
+        checks.one_of("by", name, tuple(held.survey.covariates))
+
+
 def _shown(
     store: "CollectorStore", held: "CollectorSurvey", name: str, wish: EstimateQuery
-) -> dict[str, "Tally"]:
+) -> dict[Answers, "Tally"]:
     """What may be shown now of a question whose results must be some reports apart."""
     every = held.survey.results_apart
     if wish.by is not None:
@@ -172,7 +185,7 @@ def _shown(
         raise Problem(409, RESULTS_WAIT, "results by group are shown when the survey is closed")
     fixed = store.fixed_results(held.name, held.numbers[name])
     if fixed is not None and fixed.shown is not None:
-        return {EVERYBODY: fixed.shown}
+        return {(): fixed.shown}
     coming = f"the first {every}" if fixed is None else f"{fixed.next.n} reports"
     raise Problem(
         409,
@@ -185,13 +198,14 @@ def _shown(
 def _without_masks(
     held: "CollectorSurvey",
     question: "SensitiveQuestion",
-    found: Mapping[str, "Tally"],
-    by: str | None,
+    found: Mapping[Answers, "Tally"],
+    by: Sequence[str] = (),
+    told: "CardSums | None" = None,
 ) -> tuple["Tally", Mapping[str, "Tally"]]:
     """All reports and those of each group, as far as dealers have told of their cards."""
     if not found:
         raise Problem(409, "no-reports", "no report has been received")
-    told = held.told_of(question.name)
+    told = told or held.told_of(question.name, by)
     whole, groups = told.settled(held.mechanism(question.name), found, by)
     if question.mechanism.announced and whole.n_carded and not whole.known.announcements:
         raise Problem(

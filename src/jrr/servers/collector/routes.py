@@ -21,6 +21,7 @@ from jrr.servers.common.problems import unknown_survey
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import ADMIN_ONLY, HEX, Name, body_schema, role_app
+from jrr.survey.grouping import split_by
 from jrr.survey.messages import read_invitations
 
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
@@ -104,10 +105,14 @@ def _add_closing(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJo
 
     @app.get(f"{ADMIN}/closing", dependencies=ADMIN_ONLY)
     async def closing(
-        name: Name, by: str | None = None, merge_small: str = "false"
+        name: Name, by: str | None = None, merge_small: str = "false", announcement: str = "1"
     ) -> dict[str, Any]:
-        """What closing would do: the groups, their sizes, and which are too small for a sum."""
-        wish = ClosingChoices(by=by, merge_small=_flag("merge_small", merge_small))
+        """What closing would do: the cells, their sizes, and which are too small for a sum."""
+        wish = ClosingChoices(
+            by=None if by is None else list(split_by(by)),
+            merge_small=_flag("merge_small", merge_small),
+            announcement=_whole_number("announcement", announcement, 3),
+        )
         return await read_aside(engine, jobs.prospect, name, wish)
 
     @app.get(f"{ADMIN}/closing/request", dependencies=ADMIN_ONLY)
@@ -210,7 +215,7 @@ def _estimate_wish(
         people = _whole_number("population_size", population_size, 12)
     return EstimateQuery(
         level=checks.level(_number("level", level)),
-        by=by,
+        by=None if by is None else split_by(by) or ("",),
         simultaneous=_flag("simultaneous", simultaneous),
         population=checks.one_of("population", population, POPULATIONS),
         population_size=people,

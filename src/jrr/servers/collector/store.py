@@ -42,6 +42,7 @@ from jrr.servers.common.store import (
 from jrr.survey.closing import ToldSums, closed_decks
 from jrr.survey.grouping import CardGrouping
 from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
+from jrr.survey.other_waves import BEFORE, YES
 
 if TYPE_CHECKING:
     from jrr.estimation.told_sums import CardSums
@@ -59,7 +60,9 @@ class CollectorSurvey(HeldSurvey):
     """A survey as the collector holds it."""
 
     sums: dict[str, Any] | None  # what dealers told of their cards, once they have
-    grouping: CardGrouping  # in which groups sums are asked for; chosen when it is closed
+    grouping: CardGrouping  # in which cells sums are asked for; chosen at the end
+    chosen_for: int  # for which announcement they were chosen; 0 before the end
+    gave_up: bool  # whether no more sums are asked for: serial numbers are forgotten
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -76,9 +79,17 @@ class CollectorSurvey(HeldSurvey):
         """What dealers have told of their cards so far."""
         return ToldSums() if self.sums is None else ToldSums.from_document(self.survey, self.sums)
 
-    def told_of(self, question: str) -> "CardSums":
-        """What dealers have told of the cards of one question."""
-        return self.told.of(question)
+    def told_of(self, question: str, by: Sequence[str] = ()) -> "CardSums":
+        """What dealers have told of one question, for groups by some open ones if they did."""
+        return self.told.for_groups(question, by)
+
+    @property
+    def next_announcement(self) -> int | None:
+        """Which announcement is asked for next; None: no more, or no more serial numbers."""
+        number = len(self.told.announced) + 1
+        if self.gave_up or number > self.survey.announcements:
+            return None
+        return number
 
     @property
     def is_final(self) -> bool:
@@ -123,7 +134,8 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     surveys = surveys_table(
         metadata,
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
-        Column("grouping", Text),  # JSON: in which groups sums are asked for, once it is closed
+        Column("grouping", Text),  # JSON: in which cells sums are asked for, once it is closed
+        Column("gave_up", Boolean),  # no more sums are asked for
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
@@ -177,11 +189,19 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorSurvey:
-        grouping = CardGrouping()
+        grouping, chosen_for = CardGrouping(), 0
         if row.grouping is not None:
-            grouping = CardGrouping.from_document(facts["survey"], json.loads(row.grouping))
+            document = json.loads(row.grouping)
+            chosen_for = document["announcement"]
+            grouping = CardGrouping.from_document(facts["survey"], document)
         sums = None if row.sums is None else json.loads(row.sums)
-        return CollectorSurvey(**facts, sums=sums, grouping=grouping)
+        return CollectorSurvey(
+            **facts,
+            sums=sums,
+            grouping=grouping,
+            chosen_for=chosen_for,
+            gave_up=bool(row.gave_up),
+        )
 
     def stored_answers(
         self, held: CollectorSurvey, who: Iterable[bytes]
@@ -291,34 +311,66 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             for row in find_keys(self.connection, self.serials, names, keys)
         }
 
-    def named(self, name: str, dealer: int) -> Iterator[tuple[int, bytes, str]]:
-        """Serial numbers of one dealer: number of the question, serial, the person's covariates."""
+    def named(
+        self, name: str, dealer: int, *, also_in: str | None = None
+    ) -> Iterator[tuple[int, bytes, str]]:
+        """Serial numbers of one dealer: number of the question, serial, the person's covariates.
+
+        also_in: Only of people who answered that next wave too.
+        """
         table, people = self.serials, self.people
         query = (
             select(table.c.question, table.c.serial, people.c.covariates)
             .join(people, _same_person(table, people))
-            .where(table.c.survey == name, table.c.dealer == dealer)
+            .where(table.c.survey == name, table.c.dealer == dealer, *self._also_in(table, also_in))
             .order_by(table.c.question, table.c.serial)
         )
         for question, serial, covariates in self.connection.execute(query):
             yield question, bytes(serial), covariates
 
-    def card_counts(self, name: str) -> Iterator[tuple[int, int, str, int]]:
+    def card_counts(
+        self, name: str, *, also_in: str | None = None
+    ) -> Iterator[tuple[int, int, str, int]]:
         """How many cards came back: numbers of question and dealer, covariates, count."""
         table, people = self.serials, self.people
         columns = (table.c.question, table.c.dealer, people.c.covariates)
         query = (
             select(*columns, func.count().label("cards"))
             .join(people, _same_person(table, people))
-            .where(table.c.survey == name)
+            .where(table.c.survey == name, *self._also_in(table, also_in))
             .group_by(*columns)
         )
         for row in self.connection.execute(query):
             yield row.question, row.dealer, row.covariates, row.cards
 
-    def keep_grouping(self, held: CollectorSurvey, grouping: CardGrouping) -> None:
-        """Keep in which groups dealers are asked for sums."""
-        self._set(held.name, grouping=json.dumps(grouping.to_document()))
+    def _also_in(self, table: Table, wave: str | None) -> tuple[Any, ...]:
+        """That somebody answered a later wave too, who was known there to have answered before."""
+        if wave is None:
+            return ()
+        people = self.people
+        # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
+        both = people.c.covariates.contains(f'"{BEFORE}":"{YES}"', autoescape=True)
+        names = select(people.c.pseudonym).where(people.c.survey == wave, both)
+        return (table.c.pseudonym.in_(names),)
+
+    def closed(self, names: Sequence[str]) -> list[str]:
+        """Those of some surveys that are closed."""
+        table = self.surveys
+        query = select(table.c.survey).where(
+            table.c.survey.in_(names), table.c.state == CLOSED.value
+        )
+        return list(self.connection.execute(query).scalars())
+
+    def who_answered(self, name: str, who: Iterable[bytes]) -> set[bytes]:
+        """Those of some people who answered a survey."""
+        return set(self.rows_of(self.people, name, set(who)))
+
+    def keep_grouping(
+        self, held: CollectorSurvey, grouping: CardGrouping, announcement: int
+    ) -> None:
+        """Keep in which cells dealers are asked for sums."""
+        document = {"announcement": announcement, **grouping.to_document()}
+        self._set(held.name, grouping=json.dumps(document))
 
     def discard(self, held: CollectorSurvey, serials: Mapping[str, Iterable[bytes]]) -> int:
         """Delete all answers of the people who came with some serial numbers; how many people.
@@ -344,9 +396,15 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
                 self.connection.execute(one)
         return len(gone)
 
-    def keep_sums(self, name: str, sums: ToldSums) -> None:
-        """Keep what dealers told, and forget the serial numbers: nobody needs them any more."""
-        self._set(name, sums=json.dumps(sums.to_document()))
+    def keep_sums(self, held: CollectorSurvey, sums: ToldSums) -> None:
+        """Keep what dealers told; with the last announcement serial numbers are forgotten."""
+        self._set(held.name, sums=json.dumps(sums.to_document()))
+        if len(sums.announced) >= held.survey.announcements:
+            self.forget_serials(held.name)
+
+    def forget_serials(self, name: str) -> None:
+        """Forget which cards came back: no more sums are asked for."""
+        self._set(name, gave_up=True)
         self.connection.execute(delete(self.serials).where(self.serials.c.survey == name))
 
     def fixed_results(self, name: str, question: int) -> FixedResults | None:
@@ -396,11 +454,17 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         return {name: counts[name] for name in names}
 
     def report_blocks(
-        self, held: CollectorSurvey, question: str, *, also_in: tuple[str, int] | None = None
+        self,
+        held: CollectorSurvey,
+        question: str,
+        *,
+        also_in: tuple[str, int] | None = None,
+        next_wave: str | None = None,
     ) -> Iterator[ReportBlock]:
         """Reports to a question by the order of their hashes, some at a time.
 
         also_in: Only of people who have a report in this survey to the question of this number.
+        next_wave: Only of people who answered that next wave too.
         """
         table, people = self.reports, self.people
         form = held.mechanism(question).report_format
@@ -410,6 +474,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             .where(table.c.survey == held.name, table.c.question == held.numbers[question])
             .order_by(table.c.pseudonym)
         )
+        query = query.where(*self._also_in(table, next_wave))
         if also_in is not None:
             survey, number = also_in
             others = select(table.c.pseudonym).where(

@@ -47,6 +47,24 @@ def check_wave(connection: Connection, survey: Survey) -> None:
             _check_listed(*sorted((survey, other), key=lambda one: one.wave))
 
 
+def next_wave_of(connection: Connection, survey: Survey) -> str:
+    """The wave after one, which must be closed: only then is it known who answered both.
+
+    Raises:
+        Problem: It is not.
+    """
+    panel = _panel(connection, survey.collector_salt, lock=False)
+    after = [one for one, opened in panel if opened and one.wave == survey.wave + 1]
+    closed = CollectorStore(connection).closed([one.hash for one in after])
+    if not closed:
+        raise Problem(
+            409,
+            "wave-missing",
+            f"wave {survey.wave + 1} must be closed first: who answered both waves is known then",
+        )
+    return closed[0]
+
+
 def _check_listed(earlier: Survey, later: Survey) -> None:
     """Refuse a later wave that does not count an earlier one, which people answer or have."""
     if earlier.hash not in {one.survey for one in later.earlier}:
@@ -75,13 +93,14 @@ def _check_promise(survey: Survey, panel: list[Survey]) -> None:
         raise Problem(409, "promise-broken", str(error)) from None
 
 
-def _panel(connection: Connection, first: str) -> list[tuple[Survey, bool]]:
+def _panel(connection: Connection, first: str, *, lock: bool = True) -> list[tuple[Survey, bool]]:
     """The surveys here of the people of a first wave, locked in one order.
 
     With each, whether it takes answers, or has.
     """
     table = CollectorStore.surveys
-    query = select(table).order_by(table.c.survey).with_for_update()
+    query = select(table).order_by(table.c.survey)
+    query = query.with_for_update() if lock else query
     # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
     mark = f'"panel":"{first}"'.encode()
     return [

@@ -1,4 +1,10 @@
-"""The end of a survey at the dealer: what is told of its cards, once, and then they are burned."""
+"""The end of a survey at the dealer: what is told of its cards, and when the key is burned.
+
+Every announcement that was planned is made once. With the last one, or when the others are given
+up, the key is burned. Before an announcement is committed its request is noted beside the key, and
+its noise follows from key and request: so neither a crash between any two steps nor a database from
+an older backup makes one announcement more than were planned.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +21,7 @@ from jrr.survey.closing import ClosingRequest, ClosingSums, closed_decks
 
 if TYPE_CHECKING:
     from jrr.dealing.decks import SurveyDecks
+    from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.open_decks import OpenDecks
 
 
@@ -22,24 +29,25 @@ class ClosingWish(Message):
     """How the operator wants a survey to end."""
 
     request: dict[str, Any] | None = None  # a ClosingRequest: the cards that came back
-    without_sum: bool = False  # reports that were made with an announced card are worth nothing
+    without_sum: bool = False  # no sums, or no more of them: the key is burned
 
 
 class DealerClosing:
     """Jobs at the end."""
 
-    def __init__(self, decks: "OpenDecks") -> None:
+    def __init__(self, decks: "OpenDecks", keys: "KeyFiles") -> None:
         self._decks = decks
+        self._keys = keys
 
     def check(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
         """What a closing would find: serial numbers that nobody was given; it changes nothing."""
         store = DealerStore(connection)
         held = store.find(name)
         request = _read_request(held, document)
-        if held.state == CLOSED:
+        if request.announcement <= len(held.announced):
             _check_same(held, request)
             return {"unknown": {question: [] for question in request.questions}, "announced": True}
-        check_state(Act.FETCH_CARDS, held)
+        self._check_next(held, request)
         decks, dealt = self._dealt(store, held)
         unknown = {
             question: unknown_serials(
@@ -53,47 +61,67 @@ class DealerClosing:
         return {"unknown": found, "announced": False}
 
     def close(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
-        """End a survey; what is told of its cards. The same request again is told the same.
+        """End a survey, or announce once more; the same request again is told the same.
 
-        When this is committed, the key is burned, and only then may anybody be answered: so
-        whatever breaks down in between, sums are told once at most, and are never lost with the
-        key.
+        What is told is committed before anybody is answered, and with the last announcement the
+        key is burned.
         """
         store = DealerStore(connection)
         held = store.find(name, lock=True)
-        request = None if wish.request is None else _read_request(held, wish.request)
+        if wish.request is None:
+            return self._without_request(store, held, wish.without_sum)
+        request = _read_request(held, wish.request)
+        if wish.without_sum:
+            raise ArgumentError("without_sum must be false where a request is given")
+        number = request.announcement
+        if number <= len(held.announced):
+            _check_same(held, request)
+            return _reply(held, held.told, number)
+        self._check_next(held, request)
+        sums = self._sums(store, held, request)
+        told = held.told or {"announced": [], **self._left_over(store, held)}
+        told["announced"].append({"request": request.digest, "sums": sums})
+        try:
+            self._keys.note_announcement(name, number, request.digest)
+        except ArgumentError:
+            raise _other_request() from None
+        store.tell(held, told, burns=number == held.survey.announcements)
+        return _reply(store.find(name), told, number)
+
+    def _without_request(
+        self, store: DealerStore, held: HeldByDealer, without_sum: bool
+    ) -> dict[str, Any]:
+        """End a survey without announcing anything, or anything more."""
         told = held.told
         if held.state != CLOSED:
-            told = {
-                "request": None if request is None else request.digest,
-                "sums": self._sums(store, held, request, wish.without_sum),
-                "undealt": self._undealt(store, held),
-                "decks": _decks_begun(held),
-            }
-            store.tell(held, told)
-        elif request is not None:
-            _check_same(held, request)
-        assert told is not None  # of every survey that is closed
-        facts = {fact: told[fact] for fact in ("decks", "sums", "undealt")}
-        return {"state": CLOSED, "n": held.n, **facts}
-
-    def _sums(
-        self,
-        store: DealerStore,
-        held: HeldByDealer,
-        request: ClosingRequest | None,
-        without_sum: bool,
-    ) -> dict[str, Any] | None:
-        """The noisy sums of the cards that came back, question by question; all of them or none."""
-        if request is None:
             if held.survey.announces and not without_sum:
                 raise Problem(
                     409, "sum-wanted", "the request with the cards that came back must be given"
                 )
-            return None
-        if without_sum:
-            raise ArgumentError("without_sum must be false where a request is given")
-        check_state(Act.FETCH_CARDS, held)
+            told = {"announced": [], **self._left_over(store, held)}
+            store.tell(held, told, burns=True)
+        elif without_sum and held.wrapped_key is not None:
+            store.tell(held, told or {}, burns=True)
+        return _reply(store.find(held.name), told, 1)
+
+    def _check_next(self, held: HeldByDealer, request: ClosingRequest) -> None:
+        """Refuse a request that is not the next announcement, or comes when the key is burned."""
+        if held.state == CLOSED and held.wrapped_key is None:
+            _check_same(held, request)
+            raise gone("the cards are burned, and no more sums are announced")
+        noted = self._keys.announced(held.name)
+        number = request.announcement
+        if noted[number - 1 : number] not in ([], [request.digest]):
+            raise _other_request()
+        if number != len(held.announced) + 1:
+            raise wrong_state(f"announcement {len(held.announced) + 1} must be made first")
+        if number == 1:
+            check_state(Act.FETCH_CARDS, held)
+
+    def _sums(
+        self, store: DealerStore, held: HeldByDealer, request: ClosingRequest
+    ) -> dict[str, Any]:
+        """The noisy sums of the cards that came back, question by question; all of them or none."""
         if request.is_empty:
             raise ArgumentError(
                 "request must name the serials of the cards that came back, got none: a sum is "
@@ -103,13 +131,24 @@ class DealerClosing:
         fewest = held.survey.smallest_group
         sums = ClosingSums(
             survey=held.name,
+            announcement=request.announcement,
             grouping=request.grouping,
             questions={
-                question: announce(decks.questions[question], groups, dealt, fewest)
+                question: announce(
+                    decks.questions[question],
+                    groups,
+                    dealt,
+                    fewest,
+                    decks.questions[question].noise(request.announcement, request.digest),
+                )
                 for question, groups in request.questions.items()
             },
         )
         return sums.to_document()
+
+    def _left_over(self, store: DealerStore, held: HeldByDealer) -> dict[str, Any]:
+        """What is told of cards whose sums are not announced."""
+        return {"undealt": self._undealt(store, held), "decks": _decks_begun(held)}
 
     def _undealt(self, store: DealerStore, held: HeldByDealer) -> dict[str, Any]:
         """Of decks of whole numbers that cancel: the sum of the cards that nobody fetched."""
@@ -137,14 +176,30 @@ def _read_request(held: HeldByDealer, document: object) -> ClosingRequest:
 
 def _check_same(held: HeldByDealer, request: ClosingRequest) -> None:
     """Refuse another request than the one whose sums were told."""
-    if held.told is None or held.told["sums"] is None:
+    told = held.announced[request.announcement - 1 : request.announcement]
+    if not told:
         raise gone("the cards are burned, and no sum was announced")
-    if held.told["request"] != request.digest:
-        raise Problem(
-            409,
-            "announced",
-            "sums were announced for another request: a second one could give away a card",
-        )
+    if told[0]["request"] != request.digest:
+        raise _other_request()
+
+
+def _other_request() -> Problem:
+    return Problem(
+        409,
+        "announced",
+        "sums were announced for another request: one more could give away a card",
+    )
+
+
+def _reply(held: HeldByDealer, told: dict[str, Any] | None, announcement: int) -> dict[str, Any]:
+    """What an operator hears, now or when the same is asked again."""
+    assert told is not None  # of every survey that is closed
+    sums = [one["sums"] for one in told["announced"][announcement - 1 : announcement]]
+    facts = {fact: told[fact] for fact in ("decks", "undealt")}
+    burned = held.wrapped_key is None
+    return {
+        "state": CLOSED, "n": held.n, "burned": burned, "sums": sums[0] if sums else None, **facts
+    }  # fmt: skip
 
 
 def _decks_begun(held: HeldByDealer) -> int:

@@ -37,7 +37,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         super().__init__(clock)
         self.keys = keys
         self._decks = OpenDecks(keys)
-        self.closing = DealerClosing(self._decks)
+        self.closing = DealerClosing(self._decks, keys)
 
     def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """A fresh key; refuses a survey whose cards nobody deals, or somebody else."""
@@ -68,6 +68,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         check_state(Act.ENROL_AGAIN, held)
         check_times(held, self.clock())
         self._decks.check_backup(held)
+        self._decks.check_not_ended(held)
         seating = self._seating(store, held, people)
         return self._seated(store, seating, people, seating.enrol)
 
@@ -103,6 +104,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
         check_times(held, self.clock())
+        self._decks.check_not_ended(held)
         decks = self._decks.of(held)
         seating = self._seating(store, held, people)
 
@@ -143,7 +145,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def finish_burning(self, connection: Connection) -> None:
         """Destroy the keys of surveys that are over: an end may have been interrupted."""
-        for name in DealerStore(connection).closed():
+        for name in DealerStore(connection).burned():
             self.burn(name)
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
@@ -157,7 +159,8 @@ class DealerJobs(SurveyJobs[DealerStore]):
             "invited": store.count(store.invited, name),
             "seats": store.count(store.seats, name),
             "closes": held.closes,
-            "announced": held.told is not None and held.told["sums"] is not None,
+            "announced": len(held.announced),
+            "burned": held.wrapped_key is None,
         }
 
     def check_ready(self, connection: Connection) -> None:

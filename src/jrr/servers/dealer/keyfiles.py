@@ -21,8 +21,9 @@ class KeyFiles:
     """A directory with one key file per survey, and what must outlive the database.
 
     HASH.key is the wrapping key; HASH.seats says how many seats were given away, so that a database
-    from an older backup is noticed; HASH.burned is left of a key that was destroyed, so that one
-    that is merely missing is not taken for it.
+    from an older backup is noticed; HASH.told has the hash of every request whose sums were
+    announced, so that there is none too many; HASH.burned is left of a key that was destroyed, so
+    that one that is merely missing is not taken for it.
     """
 
     def __init__(self, directory: str | Path) -> None:
@@ -101,6 +102,45 @@ class KeyFiles:
             os.close(descriptor)
         self._given[survey] = seats
 
+    def announced(self, survey: str) -> list[str]:
+        """The hashes of the requests whose sums were announced, or were about to be, in order."""
+        try:
+            text = self._told(survey).read_text("ascii")
+        except FileNotFoundError:
+            return []
+        # Of a line that a crash cut short nothing was announced yet.
+        return text.split("\n")[: text.count("\n")]
+
+    def note_announcement(self, survey: str, announcement: int, request: str) -> None:
+        """The sums of a request are about to be announced; on the disk when this returns.
+
+        Again with the same request changes nothing.
+
+        Args:
+            survey: Its hash.
+            announcement: Which of those that were planned, from 1 on.
+            request: The hash of the request, in hexadecimal digits.
+
+        Raises:
+            ArgumentError: Another request was noted there, or an earlier announcement is missing.
+        """
+        before = self.announced(survey)
+        if before[announcement - 1 : announcement] == [request]:
+            return
+        if len(before) != announcement - 1:
+            allowed = "the next one, or the same request as before"
+            raise ArgumentError(f"announcement must be {allowed}, got {announcement}")
+        flags = os.O_WRONLY | os.O_CREAT
+        descriptor = os.open(self._told(survey), flags, 0o600)
+        try:
+            line = request.encode("ascii") + b"\n"
+            os.pwrite(descriptor, line, len(line) * len(before))
+            os.ftruncate(descriptor, len(line) * (len(before) + 1))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self._sync()
+
     def is_burned(self, survey: str) -> bool:
         """Whether the survey's key was destroyed, and did not merely get lost."""
         return self._burned(survey).exists()
@@ -112,6 +152,9 @@ class KeyFiles:
 
     def _seats(self, survey: str) -> Path:
         return self._directory / f"{survey}.seats"
+
+    def _told(self, survey: str) -> Path:
+        return self._directory / f"{survey}.told"
 
     def _burned(self, survey: str) -> Path:
         return self._directory / f"{survey}.burned"
@@ -132,7 +175,9 @@ class KeyFiles:
                 os.close(descriptor)
             path.unlink()
             self._sync()
-        self._seats(survey).unlink(missing_ok=True)  # last: while there is a key, it guards it
+        # Last: while there is a key, they guard it.
+        self._told(survey).unlink(missing_ok=True)
+        self._seats(survey).unlink(missing_ok=True)
         self._given.pop(survey, None)
 
     def _sync(self) -> None:

@@ -70,6 +70,12 @@ class OpenDecks:
         except JrrError as error:
             raise self._unusable(error) from None
 
+    def check_not_ended(self, held: "HeldByDealer") -> None:
+        """Refuse to deal from a database that does not know that sums were announced."""
+        if self._keys.announced(held.name):
+            told = f"sums of survey {held.name[:12]} were announced, and the database does not know"
+            raise self._unusable(DamagedError(f"{told}: is it from an older backup?"))
+
     def _key(self, held: "HeldByDealer") -> bytes:
         key = None
         if held.wrapped_key is not None:

@@ -67,11 +67,12 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
 
     @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:
-        """Tell the sums of the cards that came back, once for all time; then burn all cards."""
+        """Tell the sums of the cards that came back, as often as planned; then burn all cards."""
         wish = read_body(await request.body() or b"{}", ClosingWish)
         told = await writer.run(jobs.closing.close, name, wish)
         # Before anybody hears what was committed: nothing that is left can expose anybody.
-        await writer.run_alone(lambda: jobs.burn(name))
+        if told["burned"]:
+            await writer.run_alone(lambda: jobs.burn(name))
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return told
 

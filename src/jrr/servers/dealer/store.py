@@ -40,6 +40,11 @@ class HeldByDealer(HeldSurvey):
     wrapped_key: bytes | None  # None: burned
     told: dict[str, Any] | None  # what was told of its cards at the end, once and for all
 
+    @property
+    def announced(self) -> list[dict[str, Any]]:
+        """The announcements so far: hashes of their requests, and the sums."""
+        return [] if self.told is None else list(self.told["announced"])
+
 
 class DealerStore(SurveyStore[HeldByDealer]):
     """Queries of the dealer within one transaction."""
@@ -115,24 +120,30 @@ class DealerStore(SurveyStore[HeldByDealer]):
         )
         return [(block, number) for block, number in self.connection.execute(query)]
 
-    def closed(self) -> list[str]:
-        """Surveys that are over."""
-        return self._in_state(CLOSED)
+    def burned(self) -> list[str]:
+        """Surveys that are over, and of which nothing more is announced."""
+        return self._in_state(CLOSED, self.surveys.c.wrapped_key.is_(None))
 
     def open_ones(self) -> list[str]:
         """Surveys whose cards are given away."""
         return self._in_state(OPEN)
 
-    def _in_state(self, state: State) -> list[str]:
+    def _in_state(self, state: State, *more: Any) -> list[str]:
         table = self.surveys
         query = select(table.c.survey).where(
-            table.c.state == state.value, table.c.deleted.is_(None)
+            table.c.state == state.value, table.c.deleted.is_(None), *more
         )
         return list(self.connection.execute(query).scalars())
 
-    def tell(self, held: HeldByDealer, told: dict[str, Any]) -> None:
-        """End a survey and keep what is told of its cards; the key is of no more use."""
-        self.move(held, CLOSED, told=json.dumps(told), wrapped_key=None)
+    def tell(self, held: HeldByDealer, told: dict[str, Any], *, burns: bool) -> None:
+        """End a survey and keep what is told of its cards.
+
+        burns: The key is of no more use, as no more is announced.
+        """
+        gone = {"wrapped_key": None} if burns else {}
+        if held.state != CLOSED:
+            self.move(held, CLOSED)
+        self._set(held.name, told=json.dumps(told), **gone)
 
     def number_seats(self, name: str) -> None:
         """Put everybody in one block, by the order of the hashes: it tells nothing of who came."""
