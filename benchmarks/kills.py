@@ -140,7 +140,12 @@ def _dealt(server: Running) -> tuple[Survey, list[str]]:
 def _close(server: Running, survey: Survey, serials: list[str]) -> str | None:
     """The sums that a dealer tells of these cards; None where it tells nothing."""
     (question,) = survey.sensitive
-    request = {"survey": survey.hash, "announcement": 1, "by": [], "questions": {question.name: {"": serials}}}
+    request = {
+        "survey": survey.hash,
+        "announcement": 1,
+        "by": [],
+        "questions": {question.name: {"": serials}},
+    }
     body = json.dumps({"request": request}).encode()
     reply = _ask(server, f"/v1/admin{survey.path.removeprefix('/v1')}/close", body)
     return None if reply is None else json.dumps(reply["sums"], sort_keys=True)

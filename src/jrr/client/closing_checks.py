@@ -121,8 +121,8 @@ class ClosingChecks:
         if facts["settled"]:
             if not _is_same(ending.cells, facts["by"]):
                 raise ProtocolError(
-                    f"by must be left out, got {crossed(ending.cells or ())!r}: the sums of the cards "
-                    f"are here, for {words_of(facts['by'])}, and are announced once"
+                    f"by must be left out, got {crossed(ending.cells or ())!r}: the sums of the "
+                    f"cards are here, for {words_of(facts['by'])}, and are announced once"
                 )
             if ending.sums is not None:  # refused if they are others; changes nothing any more
                 self._give_sums(collector, ending.sums)
@@ -205,8 +205,8 @@ class ClosingChecks:
             return
         if announced or (others and len(self.survey.dealing.addresses) > 1):
             raise ProtocolError(
-                f"by must be left out, got {crossed(ending.cells or ())!r}: the collector is closed, "
-                f"and requests are with dealers for {words_of(before)}"
+                f"by must be left out, got {crossed(ending.cells or ())!r}: the collector is "
+                f"closed, and requests are with dealers for {words_of(before)}"
             )
 
     def _all_unknown(self, collector: "Admin", dealers: set[int]) -> dict[int, Serials]:
