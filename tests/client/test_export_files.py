@@ -224,7 +224,7 @@ def by_sector(question: SensitiveQuestion, seed: int) -> GroupEstimates:
     rows, carded, result = answered(question, seed)
     sums = result.get("sums")
     told = CardSums() if sums is None else CardSums.from_document(sums, width_of(question))
-    tallies = {}
+    tallies: dict[tuple[str, ...], Any] = {}
     for group in ("office", "shop"):
         mine = [at for at, sector in enumerate(SECTORS) if sector == group]
         reports = np.array([_as_told(question, rows[at]) for at in mine])

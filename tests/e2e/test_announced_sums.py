@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -234,7 +235,7 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
     assert len(first) == 20
     other = pair.survey(ANNOUNCED)
 
-    def with_first(*serials: str, by: tuple[str, ...] = (), group: str = "") -> dict[str, Any]:
+    def with_first(*serials: str, by: Sequence[str] = (), group: str = "") -> dict[str, Any]:
         questions = {"answer": {group: list(serials)}}
         return {"survey": survey.hash, "announcement": 1, "by": by, "questions": questions}
 

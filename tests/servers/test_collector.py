@@ -60,7 +60,13 @@ def test_a_survey_from_its_document_to_its_results(app: FastAPI) -> None:
     assert ask(app, "POST", f"{public}/reports", json.dumps(other).encode())[0] == 409
     assert ask(app, "POST", f"{public}/reports", b"{" * 10**5)[0] == 413
     assert ask(app, "POST", f"{public}/reports", b"{" * 3_000)[0] == 422
-    shown = {"reports": 10, "questions": {"q0": 10, "q1": 5}, "settled": True, "invited": 0}
+    shown = {
+        "reports": 10,
+        "questions": {"q0": 10, "q1": 5},
+        "settled": True,
+        "announced": 0,
+        "invited": 0,
+    }
     facts = {"survey": survey.hash, "state": "open", "n": None, "closes": None}
     assert ask(app, "GET", admin) == (200, facts | shown)
     status, found = ask(app, "GET", f"{admin}/estimate?question=q0&by=region&level=0.9")
@@ -92,7 +98,8 @@ def test_an_export_holds_what_the_collector_shows(
     path.write_bytes(JOBS.export(connection, survey.hash, "parquet"))
     for by in (None, "region"):
         found = estimate_survey(path, by=by)
-        shown = JOBS.estimates(connection, survey.hash, EstimateQuery(by=by))
+        query = EstimateQuery(by=None if by is None else (by,))
+        shown = JOBS.estimates(connection, survey.hash, query)
         assert set(found) == set(shown)
         for name, result in found.items():
             told = result.to_dict()

@@ -19,7 +19,9 @@ from tests.servers.collecting import JOBS, answer, asking, begin
 MECHANISM = RR(2, 1.0)
 
 
-def result(connection: Connection, asked: Survey, by: str | None = None) -> dict[str, Any] | str:
+def result(
+    connection: Connection, asked: Survey, by: tuple[str, ...] | None = None
+) -> dict[str, Any] | str:
     """What is shown now, or the kind of the refusal."""
     JOBS.fix_results(connection, asked.hash, "q0")
     try:
@@ -83,9 +85,9 @@ def test_groups_are_batches_and_so_is_what_is_left_of_the_total(connection: Conn
     answer(connection, asked, range(30), "north")
     answer(connection, asked, range(30, 45), "süd")
     answer(connection, asked, range(45, 49), "sea 𝛆")
-    assert result(connection, asked, "region") == "results-wait"
+    assert result(connection, asked, ("region",)) == "results-wait"
     JOBS.close(connection, asked.hash)
-    found = result(connection, asked, "region")
+    found = result(connection, asked, ("region",))
     assert isinstance(found, dict)
     # Without "süd" hidden too, the total less two groups would tell of four people.
     assert [group["name"] for group in found["groups"]] == ["north"]

@@ -14,7 +14,7 @@ from tests.servers.collecting import JOBS, answer, asking, begin, body, person
 
 
 def shown(
-    connection: Connection, asked: Survey, by: str | None = None, question: str = "q0"
+    connection: Connection, asked: Survey, by: tuple[str, ...] | None = None, question: str = "q0"
 ) -> int | None:
     """How many reports the result is of that is shown now; None: none is."""
     JOBS.fix_results(connection, asked.hash, question)
