@@ -135,6 +135,11 @@ class Visit:
     def posted(self, route: str) -> list[str]:
         return [body for _, address, body in self.requests if address.endswith(route) and body]
 
+    @property
+    def sent_no_answer(self) -> bool:
+        """Whether nothing went out but requests to look, and for one's place at the dealer."""
+        return all(m == "GET" or address.endswith("/cards") for m, address, _ in self.requests)
+
     def watch(self, page: Any) -> None:
         """Write down what a tab asks for and says."""
         self.page = page

@@ -138,6 +138,7 @@ export class JrrSurvey extends HTMLElement {
   async #agreed() {
     await this.#guarded(async () => {
       await this.#person.checkReady();
+      await this.#person.takePlace();
       this.#walk ??= new Walk(this.#survey, await this.#person.notAsked());
       return this.#question();
     });

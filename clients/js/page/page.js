@@ -302,6 +302,7 @@ async function agreed() {
     if (await answeredBefore()) return resume();
     if (survey.dealing.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
+    if (!kiosk) await person.takePlace(); // a shared device forgets whoever leaves it
     walk ??= new Walk(survey, await person.notAsked());
     return forward(walk.step, question);
   });

@@ -140,6 +140,7 @@ export const TEXTS = {
     sent_bytes: "The very bytes",
     error_title: "This did not work",
     title_used: "Already answered",
+    title_elsewhere: "Begun on another device",
     title_closed: "This survey is over",
     "title_too-early": "Not yet",
     title_full: "All places are taken",
@@ -151,6 +152,7 @@ export const TEXTS = {
     "error_unknown-survey": "There is no such survey. Please open the link exactly as it was sent to you.",
     "error_unknown-pseudonym": "This invitation is not one of this survey’s.",
     error_used: "This invitation was used before, on another device. Thank you: it counts once.",
+    error_elsewhere: "Somebody has begun with this invitation on another device or in another browser. If that was you, please go on there; if you have answered there, you are done. Otherwise ask whoever invited you for a new invitation.",
     error_full: "This survey takes no more answers than it has.",
     "error_not-dealt": "The cards are not dealt yet. Please come back later with the same link.",
     "error_too-few": "Too few people take part for the protection that was promised.",
@@ -302,6 +304,7 @@ export const TEXTS = {
     sent_bytes: "Die genauen Bytes",
     error_title: "Das hat nicht geklappt",
     title_used: "Schon beantwortet",
+    title_elsewhere: "Auf einem anderen Gerät begonnen",
     title_closed: "Diese Umfrage ist beendet",
     "title_too-early": "Noch nicht",
     title_full: "Alle Plätze sind vergeben",
@@ -313,6 +316,7 @@ export const TEXTS = {
     "error_unknown-survey": "Diese Umfrage gibt es nicht. Bitte öffnen Sie den Link genau so, wie er Ihnen geschickt wurde.",
     "error_unknown-pseudonym": "Diese Einladung gehört nicht zu dieser Umfrage.",
     error_used: "Diese Einladung wurde schon auf einem anderen Gerät benutzt. Vielen Dank: Sie zählt einmal.",
+    error_elsewhere: "Mit dieser Einladung wurde auf einem anderen Gerät oder in einem anderen Browser begonnen. Waren Sie das, machen Sie bitte dort weiter; haben Sie dort geantwortet, sind Sie fertig. Sonst bitten Sie um eine neue Einladung.",
     error_full: "Diese Umfrage nimmt nicht mehr Antworten an, als sie hat.",
     "error_not-dealt": "Die Karten sind noch nicht ausgegeben. Bitte kommen Sie später mit demselben Link wieder.",
     "error_too-few": "Für den versprochenen Schutz nehmen zu wenige teil.",
@@ -336,7 +340,7 @@ export function chosenLanguage(wanted) {
 
 const KINDS = {
   UnreachableError: "unreachable", UnsupportedError: "unsupported",
-  conflict: "used", "other-device": "used", "serial-used": "used",
+  conflict: "used", "other-device": "elsewhere", "serial-used": "used",
 };
 
 /** What went wrong, as far as there are words for it. */

@@ -12,6 +12,7 @@ import { checkDealers, collectorStatus, fetchCards, peopleDealtTo, takeSeats } f
 import { canonicalJson } from "./documents.js";
 import { ProtocolError } from "./errors.js";
 import { COLLECTOR, pseudonym } from "./identity.js";
+import { announces, deals } from "./mechanisms.js";
 import { readSurvey, surveyCost } from "./survey.js";
 import { notAsked } from "./together.js";
 
@@ -51,6 +52,19 @@ export class Contributor {
     await this.checkOpen();
     await peopleDealtTo(survey, this.#own.net);
     await checkDealers(survey, this.#own.net);
+  }
+
+  /**
+   * Take this person's place before anything is asked: an invitation that was used on another device is
+   * refused here. Only where a card that never comes back costs nothing, which is where sums of cards are
+   * announced; the card itself is fetched again, the same one, when it is needed.
+   */
+  async takePlace() {
+    const survey = await this.survey();
+    const dealt = survey.sensitive.filter(({ mechanism }) => deals(mechanism));
+    if (dealt.length === 0 || !dealt.every(({ mechanism }) => announces(mechanism))) return;
+    const soon = { ...this.#own.net, patience: Math.min(this.#own.net.patience, 2) };
+    await fetchCards(survey, soon, { secret: await this.#secret(), device: await this.#device() });
   }
 
   /** Refuse where the collector takes no answers now. */

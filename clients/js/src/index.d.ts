@@ -142,6 +142,8 @@ export class Contributor {
   survey(): Promise<Survey>;
   status(): Promise<{ state: string; n: number | null; closes: string | null }>;
   checkReady(): Promise<void>;
+  /** Refuses an invitation that another device began with (`other-device`), where sums of cards are announced. */
+  takePlace(): Promise<void>;
   /** Refuses where the collector takes no answers now. */
   checkOpen(): Promise<void>;
   /** Throws ProtocolError where nobody enrols, enrolment is over, or a dealer refuses. */
