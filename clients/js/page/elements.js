@@ -24,6 +24,10 @@ export const acts = (...buttons) => element("div", { class: "acts" }, ...buttons
 /** What becomes of the answer to a question: "changed" before it is sent, or "open". */
 export const badge = (text, kind) => element("p", { class: `badge ${kind}`, id: "badge" }, text(`badge_${kind}`));
 
+/** A table that can be moved where the screen is too narrow for it, by keys too. */
+export const wide = (name, table) =>
+  element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name }, table);
+
 /** A choice of one among labels. */
 export function choices(name, labels, chosen = -1) {
   return labels.map((label, value) => {

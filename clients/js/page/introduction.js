@@ -2,7 +2,7 @@
 // found out as a number and a picture of people, and under a fold how it works.
 
 import { costView, lossOf } from "../src/survey.js";
-import { element, paragraph } from "./elements.js";
+import { element, paragraph, wide } from "./elements.js";
 
 /** Four digits, rounded up as Python does, but for what adding floats may have put on top. */
 export function rounded(number, language) {
@@ -167,7 +167,7 @@ export function ownDetails(asked, table, mechanisms, text, language, spent) {
   lines.push(text("details_mechanism", { mechanism: mechanisms.join(", "), hash: asked.hash }));
   return [
     paragraph(text("losses", { ...names, against }), { class: "quiet" }),
-    lossTable(table, text, language),
+    wide(text("details"), lossTable(table, text, language)),
     ...lines.map((line) => paragraph(line, { class: "quiet" })),
   ];
 }

@@ -4,7 +4,7 @@
 import { costTable } from "../src/costs.js";
 import { answersOf } from "../src/questions.js";
 import { COST } from "../src/survey.js";
-import { acts, badge, element, foreign, paragraph } from "./elements.js";
+import { acts, badge, element, foreign, paragraph, wide } from "./elements.js";
 import { consentDetails, fold, hosts, ownDetails, protection, whoAsks, whomToAsk } from "./introduction.js";
 import { questionForm } from "./question.js";
 
@@ -171,10 +171,6 @@ export function sentTable(body, survey, text, language) {
   const head = ["sent_question", "sent_value", "sent_how"].map((key) =>
     element("th", { scope: "col" }, text(key)),
   );
-  return element(
-    "table",
-    {},
-    element("thead", {}, element("tr", {}, ...head)),
-    element("tbody", {}, ...asItIs, ...changed),
-  );
+  const rows = element("tbody", {}, ...asItIs, ...changed);
+  return wide(text("sent"), element("table", {}, element("thead", {}, element("tr", {}, ...head)), rows));
 }
