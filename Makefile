@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser proxies coq proofs spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock sbom audit image clean help
+.PHONY: demo test browser proxies coq proofs spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock dist sbom audit image clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
@@ -116,6 +116,12 @@ lock: $(UV) ## choose the newest versions that fit pyproject.toml, write require
 	$(UV) export --quiet --frozen --extra spark --no-default-groups --no-emit-project --no-header \
 		--output-file requirements-spark.lock
 	rm -f uv.lock
+
+dist: .venv/.ready ## build the wheel and the source archive in dist/, and check what they say of themselves
+	rm -rf dist
+	$(UV) build --quiet
+	$(UV) tool run --quiet twine check --strict dist/*.whl dist/*.tar.gz
+	@ls dist
 
 sbom: $(UV) ## list what a server is made of (CycloneDX) in build/sbom.json
 	@mkdir -p build

@@ -429,6 +429,17 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         ],
         True,
     ),
+    (
+        "numpy",
+        "JSON lines (`jrr.write_reports`)",
+        _array,
+        lambda a, p: _through(
+            p.with_suffix(".jsonl"),
+            lambda q: jrr.write_reports(q, MECHANISM, a),
+            lambda q: jrr.read_reports(q)[1],
+        ),
+        True,
+    ),
     ("numpy", "as a column of pandas", _array, lambda a, p: pd.Series(a), False),
 ]
 
