@@ -59,6 +59,7 @@ def main() -> int:
             *imports.import_time(),
             *core.respond_and_tally(),
             *core.masks(),
+            *core.blocks(),
             *core.search(),
             *core.planning(),
             *core.simulation(),

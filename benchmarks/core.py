@@ -60,6 +60,29 @@ def masks() -> list[dict[str, object]]:
     ]
 
 
+def blocks() -> list[dict[str, object]]:
+    """Five yes/no items with one coin against five single answers, masks included."""
+    people = N // 5
+    block = jrr.MRR(people, own=4.0, card_rate=0.5, announced_rate=0.5, coin=jrr.Block((2,) * 5))
+    one = jrr.MRR(people, own=0.8, card_rate=0.5, announced_rate=0.5)
+    values = (np.random.default_rng(1).random((people, 5)) < 0.1).astype(np.uint8)
+    cards, source = np.asarray(block.deal()), jrr.SecureRandom()
+
+    def single() -> None:
+        for item in range(5):
+            own = np.ascontiguousarray(cards[:, item])
+            one.tally(one.respond(values[:, item], own, source))
+
+    best = alternate(
+        {
+            "block of five": lambda: block.tally(block.respond(values, cards, source)),
+            "five answers": single,
+        },
+        rounds=15,
+    )
+    return [ratio("block of five", "five answers", best, at_most=2.0)]
+
+
 def search() -> list[dict[str, object]]:
     """The paper's Algorithm 1 at its default setting."""
     best = alternate(

@@ -310,6 +310,22 @@ def block(n: int = 400) -> jrr.MRR:
     return jrr.MRR(n, own=3.0, card_rate=0.3, announced_rate=0.8, coin=jrr.Block((2, 2, 3)))
 
 
+def test_an_item_loses_what_its_block_does() -> None:
+    """Whatever it is asked for: alone it would seem to lose less."""
+    m = jrr.MRR(1_000, own=3.0, card_rate=0.3, announced_rate=0.8, coin=jrr.Block((2, 2, 3)))
+    item = m.item(2)
+    alone = jrr.from_dict(item.to_dict())
+    assert alone.epsilon("cards") < 0.95 * m.epsilon("cards")
+    for one in (item, item.for_dealers(2), item.resized(500)):
+        assert one.guarantees(5) == m.guarantees(5)
+        assert one.epsilon("everything", 5) == m.epsilon("everything", 5)
+        assert one.losses(5).pure == m.losses(5).pure
+    assert item == m.item(2)
+    assert hash(item) == hash(m.item(2))
+    assert item not in (m.item(1), alone)
+    assert repr(item) == f"{m!r}.item(2)"
+
+
 def test_an_item_has_the_coin_of_the_block() -> None:
     """What item j is told to be follows from its true answer alone, as by a coin for it."""
     m = block()

@@ -309,3 +309,16 @@ def test_headers_of_files_say_what_share_was_asked() -> None:
     assert "share_asked" not in json.loads(Header("reports", jrr.RR(p=0.75)).to_json())
     with pytest.raises(DamagedError, match="share_asked must be"):
         Header.from_json(header.to_json().replace('"share_asked": 0.5', '"share_asked": 2'), "x")
+
+
+def test_many_dealers_of_a_large_block() -> None:
+    """What is clamped is each answer's report: a block of all of them need not fit 16 bits."""
+    urls = tuple(f"https://dealer{at}.example" for at in range(16))
+    draft = shared.asked(*FIVE, split="together", ask=5, epsilon=0.06262)
+    made = shared.survey_of(draft, people=5_000, dealers=urls)
+    assert made.mechanisms["q0"].to_dict()["dealers"] == 16
+    whole = made.joint["q0"].mechanism
+    assert whole.epsilon("cards") <= 0.06262
+    with pytest.raises(ArgumentError, match="larger where 16 dealers deal"):
+        jrr.from_dict(whole.to_dict() | {"dealers": 16})
+    assert Survey.from_bytes(made.to_bytes()).together == made.together

@@ -236,7 +236,7 @@ class MRR(Masking):
     def item(self, number: int) -> "MRR":
         """Of a block: what the answers to one item are, taken by themselves.
 
-        The guarantee is the block's: it covers all items together.
+        Its guarantees are the block's, which cover all items together.
 
         Args:
             number: of the item, from 0 on.
@@ -248,7 +248,7 @@ class MRR(Masking):
         """
         coin = self._block("number", number)
         number = checks.integer("number", number, 0, len(coin.sizes) - 1)
-        return MRR(
+        made = _Item(
             self.n,
             p=coin.item_truth(self.lie_words, number),
             card_rate=self.card_rate,
@@ -259,6 +259,8 @@ class MRR(Masking):
             dealers=self.dealers,
             announcements=self.announcements,
         )
+        made._set(whole=self, number=number)
+        return made
 
     def _block(self, argument: str, value: object) -> Block:
         if not isinstance(self.coin, Block):
@@ -533,3 +535,35 @@ def _from_design(request: Request, coin: Coin, design: Design) -> MRR | None:
         coin=coin,
         announcements=max(1, request.announcements),
     )
+
+
+class _Item(MRR):
+    """One item of a block: its law is its own, what it loses is what the block does."""
+
+    whole: MRR
+    number: int
+
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        """Of all items of the block together: their coin is one."""
+        return self.whole.epsilon(view, colluders, delta)
+
+    def _pure(self) -> float:
+        return self.whole._pure()
+
+    def resized(self, n: int) -> Any:
+        """The same item of the resized block."""
+        return self.whole.resized(n).item(self.number)
+
+    def for_dealers(self, dealers: int) -> Any:
+        """The same item of the block for so many dealers."""
+        return self.whole.for_dealers(dealers).item(self.number)
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.whole, self.number)
+        return isinstance(other, _Item) and mine == (other.whole, other.number)
+
+    def __hash__(self) -> int:
+        return hash((self.whole, self.number))
+
+    def __repr__(self) -> str:
+        return f"{self.whole!r}.item({self.number})"

@@ -63,7 +63,9 @@ class JointAnswers:
     def _asked_for(self, sizes: Sequence[int]) -> Any:
         """Of somebody who is asked answers with so many values."""
         k = math.prod(sizes)
-        one_answer = self.answers[0].mechanism.to_dict()
+        # Neither what the coin says nor what it loses depends on how many dealers add cards; how
+        # far reports may be from it does, and stands in the mechanism of each answer.
+        one_answer = self.answers[0].mechanism.to_dict() | {"dealers": 1}
         return from_dict(
             one_answer
             | {
