@@ -354,7 +354,9 @@ def _table(
         kind = ' class="words"' if at == words else ' class="number"' if tag == "td" else ""
         return f"<{tag}{more}{kind}>{_text(content)}</{tag}>"
 
-    parts = [f'<div class="wide"><table><caption>{_text(caption)}</caption><thead><tr>']
+    parts = [
+        f'<div class="wide" tabindex="0"><table><caption>{_text(caption)}</caption><thead><tr>'
+    ]
     for at, name in enumerate(head):
         parts.append(cell("th", at, name, ' scope="col"') if name else "<td></td>")
     parts.append("</tr></thead><tbody>")

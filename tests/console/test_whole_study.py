@@ -1,0 +1,308 @@
+"""A whole study in Chromium: plan, pilot, two waves, two operators who exchange files, accidents.
+
+The researcher and the dealer's operator each have a browser and the token of their own server.
+Counts are compared with what truly happened, estimates with true answers.
+"""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr.client.operator import Operator, Tokens
+from jrr.errors import ProtocolError
+from jrr.research.processes import Running, free_port, running
+from jrr.survey.survey import Survey, read_survey
+from tests.browsing import SCREENSHOTS
+from tests.console import WORK, answer
+from tests.console.test_researcher import LOOKS, Looks
+from tests.e2e.visits import visiting
+
+ASKED: dict[str, Any] = WORK | {
+    "title": "A study of two waves",
+    "by": "The University of Example",
+    "contact": "study@university.example",
+    "waves": 2,
+    "survey": {"closes": "2999-01-01T00:00:00Z", "consent": {"en": "For science."}},
+}
+LATER = "2999-02-01T00:00"
+SIX = [f"{name}-{scheme}" for scheme in ("light", "dark") for name in ("phone", "tab", "desk")]
+
+
+def true_answers(at: int) -> dict[str, Any]:
+    """Of the first three people "field", of all others "office"; every third was bribed."""
+    sector = "field" if at < 3 else "office"
+    return {"sector": sector, "bribed": "yes" if at % 3 == 0 else "no", "hours": 1 + at % 3}
+
+
+class Hand:
+    """One operator's browser, at their own console."""
+
+    def __init__(self, browser: Any, server: Running) -> None:
+        context = browser.new_context(locale="en-GB", accept_downloads=True)
+        self.page, self.server = context.new_page(), server
+        self.page.set_default_timeout(30_000)
+        self.sign_in(server)
+
+    def sign_in(self, server: Running) -> None:
+        self.server = server
+        self.page.goto(f"{server.url}/console/sign-in")
+        self.page.get_by_label("Admin token").fill(server.token)
+        self.press("Sign in")
+
+    def go(self, path: str) -> None:
+        self.page.goto(f"{self.server.url}/console{path}")
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def reads(self, words: str) -> None:
+        self.page.get_by_text(words).first.wait_for()
+
+    def fetched(self, act: Callable[[], None]) -> bytes:
+        """What a browser saves when something is done."""
+        with self.page.expect_download() as coming:
+            act()
+        return Path(coming.value.path()).read_bytes()
+
+
+def survey_at(hand: Hand) -> Survey:
+    name = hand.page.url.partition("/surveys/")[2].partition("/")[0]
+    return read_survey(hand.server.admin.get_bytes(f"/v1/surveys/{name}"))
+
+
+def made_invitations(hand: Hand, survey: Survey, **fields: str) -> tuple[list[Any], bytes]:
+    """The table that the researcher gets, and the file for the dealer's operator."""
+    hand.go(f"/surveys/{survey.hash}/invite")
+    for name, value in fields.items():
+        field = hand.page.locator(f"[name={name}]")
+        if name in ("made_before", "act"):
+            field.evaluate("field => { field.closest('details').open = true; }")
+        field.select_option(value) if name == "act" else field.fill(value)
+    body = hand.fetched(lambda: hand.press("Make invitations and download"))
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    (table,) = (files[name] for name in files if name.endswith(".csv"))
+    return list(csv.DictReader(io.StringIO(table.decode()))), files["for-dealer-1.json"]
+
+
+def begun_together(researcher: Hand, dealer: Hand, survey: Survey, **invite: str) -> list[Any]:
+    """Both operators hold and open the survey, and accept the same people; the table."""
+    base = f"/surveys/{survey.hash}"
+    researcher.go(f"{base}/files")
+    document = researcher.fetched(
+        lambda: researcher.page.get_by_role("link", name="document.json").click()
+    )
+    dealer.go("/")
+    dealer.page.locator("#document").fill(document.decode())
+    dealer.press("Bring it")
+    dealer.press("Open the survey")
+    researcher.go(base)
+    researcher.press("Open the survey")
+    researcher.reads("Open: answers are taken.")
+    table, for_dealer = made_invitations(researcher, survey, page="https://page.example", **invite)
+    accepted(dealer, survey, for_dealer)
+    return table
+
+
+def accepted(dealer: Hand, survey: Survey, file: bytes) -> None:
+    dealer.go(f"/surveys/{survey.hash}")
+    dealer.page.locator("#people").fill(file.decode())
+    dealer.press("Accept them")
+    dealer.reads("people are accepted.")
+
+
+def closed_together(researcher: Hand, dealer: Hand, survey: Survey, by: str) -> None:
+    """The request goes to the dealer's operator, and the sums come back."""
+    base = f"/surveys/{survey.hash}"
+    researcher.go(f"{base}/close")
+    if by:
+        researcher.page.locator("#by").select_option(by)
+    researcher.page.get_by_label("I am sure: close it").check()
+    researcher.press("Close for good")
+    researcher.reads("No more answers are taken.")
+    request = researcher.fetched(
+        lambda: researcher.page.get_by_role("link", name="the request for").click()
+    )
+    dealer.go(base)
+    dealer.page.locator("#request").fill(request.decode())
+    dealer.page.get_by_label("I am sure: tell the sums").check()
+    sums = dealer.fetched(lambda: dealer.press("Announce and burn"))
+    researcher.page.locator("#sums0").fill(sums.decode())
+    researcher.press("Finish")
+    researcher.reads("Closed for good.")
+
+
+def near(estimate: dict[str, Any], truth: list[float]) -> None:
+    """Within five standard errors of the true shares: chance fails this once in a million runs."""
+    shares = zip(estimate["frequencies"], estimate["stderr"], truth, strict=True)
+    assert all(abs(share - true) <= 5 * error for share, error, true in shares)
+    assert all(error < 0.35 for error in estimate["stderr"])  # it says something
+
+
+@pytest.mark.slow
+def test_a_whole_study(
+    browser: Any, page_url: str, axe_script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at, width in enumerate((360, 768, 1280)):
+        for scheme in ("light", "dark"):
+            look = f"{('phone', 'tab', 'desk')[at]}-{scheme}"
+            monkeypatch.setitem(LOOKS, look, (width, 900, scheme))
+    looks = Looks(axe_script, SCREENSHOTS / "study", SIX, by_turns=False)
+    port = free_port()
+    begin = {"folder": tmp_path / "dealer", "database": None, "port": port}
+    with running("collector", tmp_path / "collector", None, "--console") as collector:
+        researcher = Hand(browser, collector)
+        with running("dealer", begin["folder"], None, "--console", port=port) as server:
+            dealer = Hand(browser, server)
+            researcher.go("/plan?people=30&population=300&epsilon=4&questions=2")
+            researcher.reads("with the error of sampling")
+            researcher.reads("What if?")
+            looks(researcher.page, "plan")
+
+            # A pilot without a dealer, answered by one, thrown away whole.
+            researcher.go("/drafts/import")
+            researcher.page.locator("textarea[name=text]").fill(json.dumps(ASKED))
+            researcher.page.locator("main form button.primary, main form button").last.click()
+            researcher.press("Save and go on")
+            draft = researcher.page.url
+            researcher.page.get_by_label("A test: people").check()
+            looks(researcher.page, "create")
+            researcher.press("Create the survey")
+            pilot = survey_at(researcher)
+            researcher.press("Open the survey")
+            table = [_direct(collector, pilot)]
+            answer(pilot, table[0], true_answers(5))
+            researcher.go(f"/surveys/{pilot.hash}/close")
+            researcher.page.get_by_label("I am sure: delete").check()
+            researcher.press("Delete")
+            researcher.reads("Deleted at collector.")
+
+            # The first wave, with a document for the ethics board before it opens.
+            researcher.page.goto(draft)
+            for name, value in {
+                "people": "30", "response": "100", "dealers": server.url, "min_cell": "3",
+            }.items():  # fmt: skip
+                researcher.page.locator(f"[name={name}]").fill(value)
+            researcher.press("Create the survey")
+            first = survey_at(researcher)
+            assert not first.pilot
+            researcher.go(f"/surveys/{first.hash}/ethics")
+            told = researcher.page.locator("body").inner_text()
+            for words in (first.hash, server.url, collector.url, "For science.", "second sum"):
+                assert words in told
+            table = begun_together(researcher, dealer, first, count="20", spare="2")
+            invitations = [row["invitation"] for row in table]
+            for at in range(8):
+                answer(first, invitations[at], true_answers(at))
+            server.process.kill()  # in the middle
+            server.process.wait()
+
+        # Without the dealer somebody answers by chance alone, and the console says who is silent.
+        answer(first, invitations[8], true_answers(8))
+        researcher.go(f"/surveys/{first.hash}/dealers")
+        researcher.reads("no answer")
+        with running("dealer", begin["folder"], None, "--console", port=port) as server:
+            dealer.sign_in(server)  # the same keys and seats, under another token
+            # A lost invitation is replaced, at both servers.
+            new, for_dealer = made_invitations(
+                researcher, first,
+                made_before=f"invitation\n{invitations[9]}", act="replace", page="https://p.example",
+            )  # fmt: skip
+            accepted(dealer, first, for_dealer)
+            with pytest.raises(ProtocolError, match="not known here"):
+                answer(first, invitations[9], true_answers(9))
+            answer(first, new[0]["invitation"], true_answers(9))
+            for at in range(10, 19):
+                answer(first, invitations[at], true_answers(at))
+            # An extended deadline is shown to the last one, who answers on a phone.
+            for hand in (dealer, researcher):
+                hand.go(f"/surveys/{first.hash}")
+                details = hand.page.locator("details", has_text="Extend the closing time")
+                if details.count():
+                    details.evaluate("one => { one.open = true; }")
+                hand.page.locator("[name=closes]").fill(LATER)
+                hand.press("Extend")
+            researcher.reads("Extended. People are shown both times.")
+            address = f"{page_url}#survey={first.link}&invitation={invitations[19]}"
+            with visiting(browser, address) as visit:
+                _answer_by_page(visit, true_answers(19), looks)
+            researcher.go(f"/surveys/{first.hash}")
+            researcher.page.locator("[data-live=answered]", has_text="20").wait_for()
+            researcher.page.locator("section.results article").first.wait_for()
+            looks(researcher.page, "watch")
+            closed_together(researcher, dealer, first, "sector")
+            looks(researcher.page, "results")
+            operator = Operator.by_tokens(
+                first, Tokens(dealer=server.token, collector=collector.token)
+            )
+            shown = operator.show()
+            assert (shown["collector"]["reports"], shown["collector"]["settled"]) == (20, True)
+            found = operator.estimate("bribed")
+            assert (found["estimate"]["n"], found["carded"]) == (20, 19)
+            true = sum(true_answers(at)["bribed"] == "yes" for at in range(20)) / 20
+            near(found["estimate"], [1 - true, true])
+            researcher.go(f"/surveys/{first.hash}/groups?by=sector")
+            groups = researcher.page.locator(".results").inner_text()
+            assert "field" in groups  # a group of three, which may be shown
+            dealer.go(f"/surveys/{first.hash}")
+            dealer.reads("lost, by this dealer's count")
+
+            # The second wave: the same people, dealer, trust and questions.
+            researcher.go(f"/surveys/{first.hash}/waves")
+            researcher.press("Begin wave 2")
+            researcher.press("Save and go on")
+            researcher.press("Create the survey")
+            second = survey_at(researcher)
+            assert (second.wave, second.panel, second.dealing) == (2, first.hash, first.dealing)
+            kept = [one for at, one in enumerate(invitations[:20]) if at != 9]
+            kept.append(new[0]["invitation"])
+            begun_together(researcher, dealer, second, made_before="\n".join(["invitation", *kept]))
+            for at, one in enumerate(kept):
+                answer(second, one, true_answers(at + 1))
+            closed_together(researcher, dealer, second, "")
+            later = Operator.by_tokens(
+                second, Tokens(dealer=server.token, collector=collector.token)
+            )
+            true = sum(true_answers(at + 1)["bribed"] == "yes" for at in range(20)) / 20
+            near(later.estimate("bribed")["estimate"], [1 - true, true])
+            researcher.go(f"/surveys/{second.hash}/waves?since={first.hash}")
+            researcher.reads("from wave 1 to wave 2")
+            looks(researcher.page, "waves")
+
+
+def _direct(collector: Running, survey: Survey) -> str:
+    """An invitation to a survey that nobody deals for."""
+    from jrr.client.operator import new_invitations
+
+    operator = Operator.by_tokens(survey, Tokens(collector=collector.token))
+    (one,) = new_invitations(1)
+    operator.invite([one])
+    return one
+
+
+def _answer_by_page(visit: Any, truth: dict[str, Any], looks: Looks) -> None:
+    """On a phone; both times are read before the first question."""
+    page = visit.page
+    visit.wait_for("A study of two waves")
+    assert "the survey first said" in visit.text()
+    looks(page, "page-first")
+    visit.click("I agree")
+    for words in (truth["sector"], truth["bribed"].capitalize(), str(truth["hours"])):
+        page.locator("fieldset").wait_for()
+        page.get_by_label(words, exact=True).check()
+        assert page.title().startswith("Question ")
+        visit.click("Next")
+    visit.wait_for("Ready to send")
+    visit.click("Send")
+    visit.wait_for("Thank you")
+    assert "You may close this page." in visit.text()
+    looks(page, "page-thanks")
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
