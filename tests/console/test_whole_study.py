@@ -155,10 +155,10 @@ def test_a_whole_study(
             monkeypatch.setitem(LOOKS, look, (width, 900, scheme))
     looks = Looks(axe_script, SCREENSHOTS / "study", SIX, by_turns=False)
     port = free_port()
-    begin = {"folder": tmp_path / "dealer", "database": None, "port": port}
+    keys = tmp_path / "dealer"
     with running("collector", tmp_path / "collector", None, "--console") as collector:
         researcher = Hand(browser, collector)
-        with running("dealer", begin["folder"], None, "--console", port=port) as server:
+        with running("dealer", keys, None, "--console", port=port) as server:
             dealer = Hand(browser, server)
             researcher.go("/plan?people=30&population=300&epsilon=4&questions=2")
             researcher.reads("with the error of sampling")
@@ -176,8 +176,8 @@ def test_a_whole_study(
             researcher.press("Create the survey")
             pilot = survey_at(researcher)
             researcher.press("Open the survey")
-            table = [_direct(collector, pilot)]
-            answer(pilot, table[0], true_answers(5))
+            guest = _direct(collector, pilot)
+            answer(pilot, guest, true_answers(5))
             researcher.go(f"/surveys/{pilot.hash}/close")
             researcher.page.get_by_label("I am sure: delete").check()
             researcher.press("Delete")
@@ -207,7 +207,7 @@ def test_a_whole_study(
         answer(first, invitations[8], true_answers(8))
         researcher.go(f"/surveys/{first.hash}/dealers")
         researcher.reads("no answer")
-        with running("dealer", begin["folder"], None, "--console", port=port) as server:
+        with running("dealer", keys, None, "--console", port=port) as server:
             dealer.sign_in(server)  # the same keys and seats, under another token
             # A lost invitation is replaced, at both servers.
             new, for_dealer = made_invitations(
