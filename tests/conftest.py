@@ -5,6 +5,7 @@ and other processes, deals by committee, decides on large samples or enumerates 
 `pytestmark = pytest.mark.heavy` marks a file and, in a conftest.py, its folder.
 """
 
+import gc
 import re
 import signal
 from collections.abc import Iterator
@@ -57,6 +58,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         if mark_of(item.path.parent) == "heavy" or item.get_closest_marker("statistical"):
             item.add_marker("heavy")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: the garbage collector need not look at it again."""
+    gc.freeze()
 
 
 # What tests in a browser share; imported where it is asked for.

@@ -85,6 +85,7 @@ def test_decks_are_dealt_independently(
     assert mean_test((signs * signs).sum(axis=0), 0.0, sd) < P_VALUE  # the same order twice
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_cards_do_not_favour_whoever_comes_first(
     surveys: tuple[NDArray[np.int64], NDArray[np.float64]],
