@@ -148,4 +148,28 @@ Proof.
     rewrite <- Rmult_assoc, (Rmult_comm K k), Rmult_assoc.
     apply Rmult_le_compat_l; [lra|]. apply (Hlets x x'); auto.
 Qed.
+(** One view that leaves nothing open but person t's outcome: its probability is a sum over outcomes. *)
+Theorem masked_view us r : vec B n us -> nth t us o = o -> ok r ->
+  (forall us' r', vec B n us' -> nth t us' o = o -> ok r' ->
+    full_view J t ask us' r' = full_view J t ask us r -> (us', r') = (us, r)) ->
+  exists C, 0 <= C /\
+  Pr coin a b es J t ask xs (fun v => v = full_view J t ask us r) =
+    C * Sum B (fun u => nth t ps (fun _ => 0) u * dealer a b es J n (hide us u r)) /\
+  Pr coin a b es J t ask xs' (fun v => v = full_view J t ask us r) =
+    C * Sum B (fun u => nth t ps' (fun _ => 0) u * dealer a b es J n (hide us u r)).
+Proof.
+  intros Hu Hn Hr One. unfold Pr. rewrite <- (proj1 Nb). fold n.
+  apply (one_view eq_zs eq_dealt o n t B ok (dealer a b es J n) show hide (full_view J t ask)
+    (fun v => v = full_view J t ask us r));
+    auto; try (intros; apply ok_show; auto); try (intros; apply ok_hide; auto);
+    try (intros; apply hide_show; auto); try (intros; apply show_hide; auto).
+  all: try (split; [apply repeat_length|apply Forall_any]; fail).
+  all: try (apply dealer_law; auto; fail).
+  all: try exact view.
+  all: try (unfold ps; rewrite map_length; auto; fail).
+  all: try (unfold ps'; rewrite map_length; symmetry; apply Nb; fail).
+  all: try (apply laws_ok; auto; fail).
+  all: try exact same_laws.
+  intros [us' r'] [[H1 H2] [H3 H4]]; simpl in *. apply One; auto.
+Qed.
 End Masked.
