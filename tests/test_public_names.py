@@ -42,6 +42,7 @@ PUBLIC = [
     "estimate_frame",
     "from_dict",
     "from_json",
+    "load_survey",
     "perturb_frame",
     "plan",
     "plan_number",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
     from jrr.tables.frames import estimate_frame, perturb_frame
+    from jrr.tables.loaded import load_survey
     from jrr.telemetry.heavy_hitters import HeavyHitters
     from jrr.telemetry.longitudinal import Longitudinal
     from jrr.telemetry.prefix_search import PrefixSearch
@@ -86,6 +87,7 @@ __all__ = [
     "estimate_frame",
     "from_dict",
     "from_json",
+    "load_survey",
     "perturb_frame",
     "plan",
     "plan_number",
@@ -142,6 +144,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "estimate_frame": "jrr.tables.frames",
     "from_dict": "jrr.mechanisms.registry",
     "from_json": "jrr.mechanisms.registry",
+    "load_survey": "jrr.tables.loaded",
     "perturb_frame": "jrr.tables.frames",
     "plan": "jrr.planning.plans",
     "plan_number": "jrr.planning.numbers",

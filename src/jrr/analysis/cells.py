@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr.analysis.items import SensitiveItem
@@ -15,6 +15,7 @@ from jrr.estimation.groups import MIN_CELL
 from jrr.estimation.raking import Answers
 from jrr.estimation.tally import check_weights
 from jrr.estimation.told_sums import crossed
+from jrr.mechanisms.base import Mechanism
 
 
 def cells_of(
@@ -52,12 +53,45 @@ def cells_of(
         >>> " ".join(group.name for group in cells.groups())
         'north south'
     """
+    reports = Reports(item.mechanism, item.reports, item.with_card, item.decks)
+    return cells_of_reports(
+        reports, by, weights=weights, announced=announced, merged=merged, min_cell=min_cell
+    )
+
+
+class Reports(NamedTuple):
+    """Reports of one question by any mechanism, one per person; single ones need not be readable.
+
+    Attributes:
+        mechanism: which made them.
+        reports: as `respond` makes them.
+        carded: whose reports were made with a card.
+        decks: how many decks those with a card were dealt from.
+    """
+
+    mechanism: Mechanism
+    reports: ArrayLike
+    carded: NDArray[np.bool_]
+    decks: int | None
+
+
+def cells_of_reports(
+    told: Reports,
+    by: Mapping[str, ArrayLike],
+    *,
+    weights: ArrayLike | None = None,
+    announced: Mapping[str, Any] | None = None,
+    merged: Mapping[str, Sequence[str]] | None = None,
+    min_cell: int = MIN_CELL,
+) -> Cells:
+    """The same as `cells_of`, also of reports that say nothing one by one."""
+    reports = np.asarray(told.reports)
     if not by:
         raise ArgumentError("by must hold at least one open question, got none")
     columns = []
     for name, column in by.items():
         given = checks.array_of(name, column, "one answer per person").astype(str)
-        checks.same_length(name, given, "reports", len(item))
+        checks.same_length(name, given, "reports", len(reports))
         columns.append(given.tolist())
     cell_of = {one: name for name, some in (merged or {}).items() for one in some}
     rows: dict[str, list[int]] = defaultdict(list)
@@ -70,24 +104,22 @@ def cells_of(
     strangers = sorted(set(announced or ()) - set(rows))
     if strangers:
         raise checks.refusal("announced", strangers[0], f"of the cells {sorted(rows)}")
-    reports, w = np.asarray(item.reports), None
-    if weights is not None:
-        w = check_weights(weights, len(item))
+    w = None if weights is None else check_weights(weights, len(reports))
     cells: list[Cell] = []
-    people = np.zeros(len(item), np.intp)
+    people = np.zeros(len(reports), np.intp)
     for name in sorted(rows):
         some = np.array(rows[name])
         people[some] = len(cells)
         more = {} if w is None else {"weights": w[some]}
-        tally = item.mechanism.tally(reports[some], item.with_card[some], **more)
+        tally = told.mechanism.tally(reports[some], told.carded[some], **more)
         if announced is not None and name in announced:
-            tally = item.mechanism.settle(tally, announced=announced[name])
+            tally = told.mechanism.settle(tally, announced=announced[name])
         cells.append(Cell(tally, members[name]))
     return Cells(
-        mechanism=item.mechanism,
+        mechanism=told.mechanism,
         by=tuple(by),
         cells=tuple(cells),
-        decks=item.decks,
+        decks=told.decks,
         min_cell=checks.integer("min_cell", min_cell, 1),
         people=people,
     )

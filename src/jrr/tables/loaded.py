@@ -1,0 +1,393 @@
+"""A survey's exported answers, ready for analyses: groups, weights, regressions, tables."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
+
+from jrr._base import checks
+from jrr.analysis import (
+    OutcomeRegression,
+    Regression,
+    SensitiveItem,
+    SharedCoin,
+    TwoWayTable,
+    regress,
+    regress_cells,
+    regress_outcome,
+    regress_outcome_cells,
+    two_way,
+)
+from jrr.analysis.cells import Reports, cells_of_reports
+from jrr.analysis.regression import Link
+from jrr.errors import ArgumentError
+from jrr.estimation.cell_tallies import Cells, WeightedShares
+from jrr.estimation.differences import Difference, difference
+from jrr.estimation.estimates import Estimate, Population
+from jrr.estimation.groups import GroupEstimates
+from jrr.estimation.means import MeanEstimate
+from jrr.estimation.raking import Margins
+from jrr.survey.survey import Survey, read_survey
+from jrr.tables.estimating import estimate_opened
+from jrr.tables.formats import damage_of, readable
+from jrr.tables.header import Header
+from jrr.tables.margins import read_margins
+from jrr.tables.names import CARDED, SURVEY
+from jrr.tables.reports import rows_of
+from jrr.tables.survey_answers import is_survey_answers, open_survey_answers
+
+AnyMargins = Margins | str | Path
+
+
+def load_survey(document: "str | Path | Survey | None", answers: str | Path) -> "LoadedSurvey":
+    """A survey's exported answers, ready for analyses.
+
+    Args:
+        document: the survey, or the file of its document; it must be the one that was answered.
+            None: as the export has it.
+        answers: the Parquet file that `jrr survey export` wrote.
+
+    Returns:
+        Questions with groups, weights, regressions, tables of two, and changes between waves.
+
+    Raises:
+        ArgumentError: the answers are no such file, or those to another survey.
+        DamagedError: a file cannot be read as what it claims to be.
+    """
+    path = Path(answers)
+    if not is_survey_answers(path):
+        raise checks.refusal("answers", str(answers), "a survey's answers, exported as Parquet")
+    with readable(path), damage_of(path):
+        survey = read_survey(pq.read_schema(path).metadata[SURVEY])
+    if document is not None:
+        asked = document
+        if not isinstance(asked, Survey):
+            with readable(Path(asked)), damage_of(Path(asked)):
+                asked = read_survey(Path(asked).read_bytes())
+        if asked.hash != survey.hash:
+            raise checks.refusal(
+                "answers", str(answers), f"answers to the survey {asked.hash[:8]}, of {document}"
+            )
+    return LoadedSurvey(survey, path)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedSurvey:
+    """Answers of a survey; made by `load_survey`.
+
+    Attributes:
+        survey: the document.
+        path: of the exported answers.
+    """
+
+    survey: Survey
+    path: Path
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The names of the perturbed answers."""
+        return tuple(self.survey.by_name)
+
+    @cached_property
+    def open(self) -> dict[str, NDArray[Any]]:
+        """Open question -> everybody's answer: numbers as numbers, others as words."""
+        whole = self._whole
+        found = {}
+        for question in self.survey.open:
+            column = whole[question.name].to_pylist()
+            if question.kind in ("scale", "number"):
+                found[question.name] = np.array(
+                    [np.nan if one is None else float(one) for one in column]
+                )
+            else:
+                found[question.name] = np.array([_word(one) for one in column])
+        return found
+
+    @cached_property
+    def groupings(self) -> dict[str, NDArray[Any]]:
+        """Open question whose answers make groups -> everybody's, with the words of results."""
+        names = [name for name in self.survey.covariates if name in self._files[1]]
+        return {name: self._files[1][name] for name in names}
+
+    @cached_property
+    def _whole(self) -> Any:
+        return pq.read_table(self.path)
+
+    @cached_property
+    def _files(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        files = open_survey_answers(self.path)
+        columns: dict[str, NDArray[Any]] = {}
+        for name, one in files.items():
+            table: Any = one.tables[0][0]
+            asked = self.asked(name)
+            for column in self.survey.covariates:
+                if column in table.columns:
+                    whole = columns.setdefault(column, np.full(len(asked), "", dtype=object))
+                    whole[asked] = table.whole[column].to_pylist()
+        return files, {name: column.astype(str) for name, column in columns.items()}
+
+    def asked(self, name: str) -> NDArray[np.bool_]:
+        """Whether each person was asked a sensitive question."""
+        self._check(name)
+        valid: NDArray[np.bool_] = np.asarray(
+            self._whole[f"{name}_{CARDED}"].combine_chunks().is_valid()
+        )
+        return valid
+
+    def header(self, name: str) -> Header:
+        """How a question was perturbed, and what dealers told of its masks."""
+        self._check(name)
+        header: Header = self._files[0][name].header
+        return header
+
+    def reports(self, name: str) -> Reports:
+        """The reports of those who were asked, in their order."""
+        self._check(name)
+        ((table, header),) = self._files[0][name].tables
+        rows = list(rows_of(table, header, []))
+        carded = [np.broadcast_to(np.asarray(one.carded), len(one.reports)) for one in rows]
+        reports = np.concatenate([np.asarray(one.reports) for one in rows])
+        return Reports(header.mechanism, reports, np.concatenate(carded), max(1, len(header.decks)))
+
+    def item(self, name: str) -> SensitiveItem:
+        """A question as `jrr.analysis` takes it: person by person.
+
+        Raises:
+            ArgumentError: single reports of its mechanism say nothing that can be read.
+        """
+        told = self.reports(name)
+        return SensitiveItem(
+            told.mechanism, told.reports, told.carded, told.decks, shared=self._coin(name)
+        )
+
+    def _coin(self, name: str) -> SharedCoin | None:
+        asked = self.survey.by_name[name].asked.name
+        for one in self.survey.together:
+            if asked in one.questions:
+                return SharedCoin(one.questions, one.keep, one.alone)
+        return None
+
+    def closed_by(self, name: str) -> tuple[str, ...] | None:
+        """The open questions by whose cells the survey was closed; None: any can be used."""
+        sums = self.header(name).sums
+        if sums is None or not sums.announced:
+            return None
+        by: Any = sums.by
+        return (by,) if isinstance(by, str) else tuple(by or ())
+
+    def cells(self, name: str, *by: str) -> Cells:
+        """A question by the crossing of open ones, from which all that is coarser follows.
+
+        Args:
+            name: of the question.
+            *by: open questions; none: those that the survey was closed by, or all whose answers
+                make groups. After announced sums they must be among the former.
+
+        Raises:
+            ArgumentError: the survey was not closed by these questions.
+        """
+        closed, header = self.closed_by(name), self.header(name)
+        used = by if closed is None else closed
+        if closed is not None and not set(by) <= set(closed):
+            missing = sorted(set(by) - set(closed))
+            told = " × ".join(closed) if closed else "everybody at once"
+            raise ArgumentError(
+                f"by must be among the questions that {name} was closed by, got {missing[0]!r}: "
+                f"dealers announced sums of {told}, and of no other groups"
+            )
+        used = used or (() if closed is not None else tuple(self.groupings))
+        if not used:
+            raise ArgumentError(
+                f"{name} has no cells: the survey was closed with one sum for everybody, so that "
+                "only its total is known; name open questions when you close"
+            )
+        for one in used:
+            checks.one_of("by", one, tuple(self.groupings))
+        asked = self.asked(name)
+        announced = None
+        if closed is not None and header.sums is not None:
+            announced = {
+                cell: [one.sum for one in told if one.sum is not None]
+                for cell, told in header.sums.announced.items()
+                if any(one.cards for one in told)
+            }
+        return cells_of_reports(
+            self.reports(name),
+            {one: self.groupings[one][asked] for one in used},
+            announced=announced,
+            merged=None if header.sums is None else header.sums.merged,
+            min_cell=self.survey.smallest_group,
+        )
+
+    def total(self, name: str, **population: Any) -> Estimate:
+        """The shares of everybody; arguments as for `Estimate.for_population`."""
+        self._check(name)
+        return estimate_opened(self._files[0][name], **population).estimate
+
+    def mean(self, name: str) -> MeanEstimate:
+        """The mean of a question about a number.
+
+        Raises:
+            ArgumentError: its answers are no numbers.
+        """
+        numbers = self.header(name).numbers
+        if numbers is None:
+            raise checks.refusal("name", name, "a question about a number")
+        return numbers.estimate_from(self.total(name))
+
+    def groups(
+        self, name: str, *by: str, population: Population | str = "respondents"
+    ) -> GroupEstimates:
+        """The estimates of groups, and from them every difference (`differences`)."""
+        return self.cells(name, *by).groups(*by, population=population)
+
+    def weighted(self, name: str, margins: AnyMargins, **population: Any) -> WeightedShares:
+        """Shares with weights that bring the answers to known margins of the population.
+
+        Args:
+            name: of the question.
+            margins: as for `Cells.weighted`, or a CSV file (`jrr.tables.read_margins`).
+            **population: as for `Cells.weighted`.
+        """
+        table = read_margins(margins) if isinstance(margins, str | Path) else margins
+        wanted = [one for key in table for one in ((key,) if isinstance(key, str) else key)]
+        return self.cells(name, *dict.fromkeys(wanted)).weighted(table, **population)
+
+    def two_way(self, first: str, second: str, **wish: Any) -> TwoWayTable:
+        """Which answers to two sensitive questions go together, among those asked both."""
+        both = self.asked(first) & self.asked(second)
+        one, two = (self._among(name, both) for name in (first, second))
+        return two_way(one, two, **wish)
+
+    def change(self, earlier: "LoadedSurvey", name: str) -> Difference:
+        """The shares in this wave minus those in an earlier one, as of different people.
+
+        Errors are those of two independent samples, which is too much where the same people
+        answered both waves alike.
+        """
+        return difference(self.total(name), earlier.total(name), same_deck=False)
+
+    def regress(
+        self,
+        formula: str,
+        *,
+        value: int = 1,
+        link: Link = "logit",
+        weights: ArrayLike | None = None,
+    ) -> Regression | OutcomeRegression:
+        """A regression by a formula, by the way that the question's mechanism allows.
+
+        "cheated ~ dept + age" explains a sensitive answer; "happy ~ cheated + age" an open one, or
+        another sensitive one, by a sensitive answer. Through cells where sums were announced,
+        otherwise person by person.
+
+        Args:
+            formula: what is explained ~ what explains it.
+            value: the sensitive answer that counts as yes, by its number.
+            link: "logit" or "identity".
+            weights: survey weights, one per person who was asked; not after announced sums.
+
+        Raises:
+            ArgumentError: for a formula that cannot be read, or cells that cannot say it.
+        """
+        left, tilde, right = formula.partition("~")
+        left, right = left.strip(), right.strip()
+        if not tilde or not left or not right:
+            raise checks.refusal("formula", formula, "such as 'cheated ~ dept + age'")
+        of_right = [name for name in self.sensitive if _names(right, name)]
+        if left in self.sensitive and not of_right:
+            return self._explained(left, right, value, link, weights)
+        if len(of_right) != 1:
+            allowed = f"with one of {list(self.sensitive)} on the left, or one on the right"
+            raise checks.refusal("formula", formula, allowed)
+        terms = [term.strip() for term in right.split("+")]
+        others = [term for term in terms if term != of_right[0]]
+        if len(others) == len(terms) or any(_names(term, of_right[0]) for term in others):
+            allowed = f"with {of_right[0]} as a term of its own, once"
+            raise checks.refusal("formula", formula, allowed)
+        return self._as_predictor(left, of_right[0], " + ".join(others), value, link, weights)
+
+    def _explained(
+        self, name: str, right: str, value: int, link: Link, weights: ArrayLike | None
+    ) -> Regression:
+        asked = self.asked(name)
+        data = {column: some[asked] for column, some in self.open.items()}
+        wish: dict[str, Any] = {"data": data, "value": value, "link": link}
+        if self.closed_by(name) is None:
+            return regress(self.item(name), right, weights=weights, **wish)
+        self._no_weights(weights)
+        return regress_cells(self.cells(name), right, **wish)
+
+    def _as_predictor(
+        self, left: str, name: str, right: str, value: int, link: Link, weights: Any
+    ) -> OutcomeRegression:
+        covariates = right or None
+        if left in self.sensitive:
+            both = self.asked(name) & self.asked(left)
+            data = {column: some[both] for column, some in self.open.items()}
+            return regress_outcome(
+                self._among(left, both),
+                self._among(name, both),
+                covariates,
+                data=data,
+                name=name,
+                value=value,
+                link=link,
+                weights=weights,
+            )
+        checks.one_of("formula", left, (*self.open, *self.sensitive))
+        asked = self.asked(name)
+        data = {column: some[asked] for column, some in self.open.items()}
+        outcome = data[left]
+        if outcome.dtype.kind == "U":  # words: whether it is the last of two answers
+            words = sorted(set(outcome.tolist()) - {""})
+            if set(words) <= {"no", "yes"}:
+                words = ["no", "yes"]
+            if len(words) != 2:
+                raise checks.refusal(
+                    "formula", left, "an open question with two answers, or numbers"
+                )
+            data[left] = (outcome == words[1]).astype(np.float64)
+        wish: dict[str, Any] = {"data": data, "name": name, "value": value, "link": link}
+        if self.closed_by(name) is None:
+            return regress_outcome(data[left], self.item(name), covariates, weights=weights, **wish)
+        self._no_weights(weights)
+        return regress_outcome_cells(self.cells(name), left, covariates, **wish)
+
+    def _among(self, name: str, people: NDArray[np.bool_]) -> SensitiveItem:
+        """The reports of some of those who were asked."""
+        item, some = self.item(name), people[self.asked(name)]
+        return SensitiveItem(
+            item.mechanism,
+            np.asarray(item.reports)[some],
+            item.with_card[some],
+            item.decks,
+            shared=item.shared,
+        )
+
+    @staticmethod
+    def _no_weights(weights: Any) -> None:
+        if weights is not None:
+            raise ArgumentError(
+                "weights must be left out where sums of cells were announced: single people have "
+                "none there; LoadedSurvey.weighted gives weights to cells"
+            )
+
+    def _check(self, name: str) -> None:
+        checks.one_of("name", name, self.sensitive)
+
+
+def _word(answer: Any) -> str:
+    if answer is None:
+        return ""
+    return "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+
+
+def _names(formula: str, name: str) -> bool:
+    """Whether a formula speaks of a column."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", formula) is not None

@@ -1,0 +1,177 @@
+"""From a survey's export to analyses in one call."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jrr
+from jrr.analysis import OutcomeRegression, Regression
+from jrr.client.ending import Ending
+from jrr.client.export import export_survey
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.errors import ArgumentError
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
+from jrr.tables import LoadedSurvey, estimate_survey, read_margins
+from tests.client.in_process import House
+
+PEOPLE = 96
+SECTOR = {
+    "name": "sector",
+    "kind": "choice",
+    "labels": ["office", "workshop"],
+    "text": "Where?",
+    "sensitive": False,
+}
+HAPPY = {"name": "happy", "kind": "yes-no", "text": "Happy?", "sensitive": False}
+TITLES = {"cheated": "Cheated?", "stole": "Stole?"}
+
+
+def asked(mechanism: str = "mrr", **more: Any) -> Survey:
+    listed = [{"name": name, "kind": "yes-no", "text": text} for name, text in TITLES.items()]
+    draft = {"title": "T", "epsilon": 6.0, "questions": [SECTOR, HAPPY, *listed]} | more
+    dealt = mechanism != "rr"
+    settings: dict[str, Any] = {"colluders": 0, "dealer_epsilon": 20.0} if dealt else {}
+    return SurveyRequest(
+        draft=Draft.from_dict(draft),
+        people=PEOPLE,
+        collector="https://collector.example",
+        dealing=Dealers(("https://dealer.example",)) if dealt else Nobody(),
+        mechanism=mechanism,
+        **(settings | {"min_cell": 5}),
+    ).survey()
+
+
+def truths() -> list[dict[str, str]]:
+    found = []
+    for at in range(PEOPLE):
+        office, cheats = at % 2 == 0, (at // 2) % 4 == 0 or at % 8 == 1
+        happy = (at // 8) % 4 != 0 if cheats else (at // 8) % 4 == 0
+        found.append(
+            {
+                "sector": "office" if office else "workshop",
+                "happy": "yes" if happy else "no",
+                "cheated": "yes" if cheats else "no",
+                "stole": "yes" if cheats or at % 16 == 5 else "no",
+            }
+        )
+    return found
+
+
+def exported(folder: Path, survey: Survey, by: str | None = None) -> LoadedSurvey:
+    home = House(survey, folder / "servers")
+    home.answered(truths())
+    operator = home.everybody
+    operator.close(Ending(by=by))
+    written = export_survey(operator, folder / "answers.parquet")
+    document = folder / "survey.json"
+    document.write_bytes(survey.to_bytes())
+    return jrr.load_survey(document, written["answers"])
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> LoadedSurvey:
+    return exported(tmp_path_factory.mktemp("masked"), asked(), "sector")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> LoadedSurvey:
+    return exported(tmp_path_factory.mktemp("plain"), asked("rr"))
+
+
+def test_groups_and_totals_are_those_of_the_export(masked: LoadedSurvey) -> None:
+    found = estimate_survey(masked.path, by="sector")
+    for name in masked.sensitive:
+        assert masked.total(name).to_dict() == found[name].estimate.to_dict()
+        groups = {group.name: group.estimate for group in masked.groups(name, "sector")}
+        for group in found[name].groups:
+            mine = groups[group.name]
+            assert mine.frequencies == pytest.approx(group.estimate.frequencies)
+            assert mine.stderr == pytest.approx(group.estimate.stderr)
+    assert masked.closed_by("cheated") == ("sector",)
+    with pytest.raises(ArgumentError, match=r"closed by, got 'happy'.* sums of sector"):
+        masked.groups("cheated", "happy")
+
+
+def test_weights_by_a_file(masked: LoadedSurvey, tmp_path: Path) -> None:
+    file = tmp_path / "margins.csv"
+    file.write_text("sector,people\noffice,900\nworkshop,100\n", "utf-8")
+    assert read_margins(file) == {"sector": {"office": 900.0, "workshop": 100.0}}
+    found = masked.weighted("cheated", file)
+    groups = {g.name: g.estimate.frequencies[1] for g in masked.groups("cheated", "sector")}
+    expected = 0.9 * groups["office"] + 0.1 * groups["workshop"]
+    assert found.estimate.frequencies[1] == pytest.approx(expected)
+    assert found.design_effect[1] > 1.2
+    file.write_text("sector,people\noffice,many\n", "utf-8")
+    with pytest.raises(ArgumentError, match="line 2: people must be a number"):
+        masked.weighted("cheated", file)
+    file.write_text("sector,people\noffice,1\noffice,2\n", "utf-8")
+    with pytest.raises(ArgumentError, match="office must stand once"):
+        read_margins(file)
+    file.write_text("sector\noffice\n", "utf-8")
+    with pytest.raises(ArgumentError, match="a column 'people'"):
+        read_margins(file)
+
+
+def test_regressions_through_cells_and_person_by_person(
+    masked: LoadedSurvey, plain: LoadedSurvey
+) -> None:
+    for survey, method in ((masked, "shares of cells"), (plain, "exact likelihood")):
+        fit = survey.regress("cheated ~ sector")
+        assert isinstance(fit, Regression)
+        assert (fit.method, fit.n) == (method, PEOPLE)
+        assert fit.names == ("(intercept)", "sector=workshop")
+        people = truths()
+        share = [
+            np.mean([one["cheated"] == "yes" for one in people if one["sector"] == sector])
+            for sector in ("office", "workshop")
+        ]
+        predicted = fit.predict({"sector": ["office", "workshop"]}, 0.9999)
+        assert (predicted.low < share).all()
+        assert (predicted.high > share).all()
+    as_predictor = plain.regress("happy ~ cheated + sector", link="identity")
+    assert isinstance(as_predictor, OutcomeRegression)
+    effect, error = as_predictor.effect
+    assert abs(effect - 0.5) < 4 * error < 0.8
+    assert as_predictor.outcome.names[-1] == "cheated"
+    of_two = plain.regress("stole ~ cheated", link="identity")
+    assert isinstance(of_two, OutcomeRegression)
+    assert of_two.effect[0] > 3 * of_two.effect[1]
+    with pytest.raises(ArgumentError, match="weights must be left out where sums"):
+        masked.regress("cheated ~ sector", weights=np.ones(PEOPLE))
+    for formula in ("cheated", "happy ~ sector", "happy ~ cheated:sector", "happy ~ log(cheated)"):
+        with pytest.raises(ArgumentError, match="formula must be"):
+            plain.regress(formula)
+
+
+def test_pairs_changes_and_refusals(
+    masked: LoadedSurvey, plain: LoadedSurvey, tmp_path: Path
+) -> None:
+    table = plain.two_way("cheated", "stole")
+    excess, error = table.dependence(1, 1)
+    assert excess > 4 * error
+    difference = plain.change(masked, "cheated")
+    errors = [survey.total("cheated").stderr[1] for survey in (plain, masked)]
+    assert difference.stderr[1] == pytest.approx(np.hypot(*errors))
+    assert abs(difference.frequencies[1]) < 4 * difference.stderr[1]
+    with pytest.raises(ArgumentError, match="answers to the survey"):
+        jrr.load_survey(masked.survey, plain.path)
+    with pytest.raises(ArgumentError, match="exported as Parquet"):
+        jrr.load_survey(None, tmp_path / "answers.csv")
+    with pytest.raises(ArgumentError, match="name must be"):
+        masked.item("happy")
+    with pytest.raises(ArgumentError, match="a question about a number"):
+        masked.mean("cheated")
+
+
+def test_questions_that_share_a_coin_are_known(tmp_path: Path) -> None:
+    survey = exported(tmp_path, asked(split="together"), "sector")
+    items = [survey.item(name) for name in survey.sensitive]
+    assert items[0].shared is not None
+    assert items[0].shared == items[1].shared
+    assert survey.survey.together[0].keep == items[0].shared.keep
+    excess, error = survey.two_way("cheated", "stole").dependence(1, 1)
+    assert abs(excess - 0.2) < 5 * error
