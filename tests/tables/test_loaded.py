@@ -15,7 +15,8 @@ from jrr.errors import ArgumentError
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey
-from jrr.tables import LoadedSurvey, estimate_survey, read_margins
+from jrr.tables import estimate_survey, read_margins
+from jrr.tables.loaded import LoadedSurvey
 from tests.client.in_process import House
 
 PEOPLE = 96

@@ -39,7 +39,6 @@ from jrr.tables.header import Header
 from jrr.tables.json_lines import JsonLines as _  # noqa: F401 - a format more
 from jrr.tables.labels import Labels
 from jrr.tables.levels import distribution, find, write_level_reports
-from jrr.tables.loaded import LoadedSurvey, load_survey
 from jrr.tables.margins import read_margins
 from jrr.tables.perturbing import perturb
 from jrr.tables.reports import read_header
@@ -53,7 +52,6 @@ __all__ = [
     "GroupEstimates",
     "Header",
     "Labels",
-    "LoadedSurvey",
     "Result",
     "convert",
     "deal",
@@ -62,7 +60,6 @@ __all__ = [
     "estimate_survey",
     "find",
     "headers_of",
-    "load_survey",
     "perturb",
     "read_header",
     "read_margins",

@@ -177,8 +177,7 @@ class LoadedSurvey:
         sums = self.header(name).sums
         if sums is None or not sums.announced:
             return None
-        by: Any = sums.by
-        return (by,) if isinstance(by, str) else tuple(by or ())
+        return sums.by
 
     def cells(self, name: str, *by: str) -> Cells:
         """A question by the crossing of open ones, from which all that is coarser follows.
