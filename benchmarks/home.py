@@ -54,8 +54,8 @@ def frames() -> list[dict[str, object]]:
         rounds=5,
     )
     return [
-        ratio("perturb_frame", "bare numpy", best, at_most=20.0),
-        ratio("estimate_frame", "DuckDB's GROUP BY", best, at_most=20.0),
+        ratio("perturb_frame", "bare numpy", best, at_most=40.0),
+        ratio("estimate_frame", "DuckDB's GROUP BY", best, at_most=40.0),
     ]
 
 

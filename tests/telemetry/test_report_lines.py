@@ -122,6 +122,7 @@ SEARCH = json.dumps(
         (HEAD + "1\nno\n", "JSON in line 3"),
         (HEAD + "1, 0\n", "JSON in line 2"),
         (HEAD + "1\n\n0\n", "JSON in line 3"),
+        (HEAD + "1, 0\n[1\n0]\n", "JSON in line 2"),
         (HEAD + "2\n", "report must be a whole number in 0..1"),
         (HEAD + '{"report": 1, "carded": true}\n', "report"),
         (HEAD + "[" * 50_000 + "\n", "JSON in line 2"),

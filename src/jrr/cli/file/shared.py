@@ -14,7 +14,11 @@ seed_option = click.option(
     "--seed", type=int, help="For tests: reproducible, and so not private. Default: secure."
 )
 out_option = click.option(
-    "-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file."
+    "-o",
+    "--out",
+    type=FILE,
+    required=True,
+    help="Parquet, Arrow, CSV, or JSON lines of reports.",
 )
 by_option = click.option(
     "--by", help="A public column: one estimate per group, and their differences."
