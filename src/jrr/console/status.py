@@ -103,10 +103,17 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
 
 
 def _returned(stored: Any) -> list[int]:
-    """Of each question, how many cards the collector named, once sums were announced."""
+    """How many cards the collector named, by question, once sums were announced.
+
+    Whoever answered has answered every question that is asked of everybody, so that where there is
+    one it alone tells how many came back; of a branch fewer do, and none of these cards is lost.
+    """
     if not stored.announced:
         return []
-    return [
-        sum(int(one["cards"]) for one in groups.values())
-        for groups in stored.announced[0]["sums"]["questions"].values()
-    ]
+    named = {
+        name: sum(int(one["cards"]) for one in groups.values())
+        for name, groups in stored.announced[0]["sums"]["questions"].items()
+    }
+    asked = stored.survey.by_name
+    whole = [count for name, count in named.items() if not asked[name].asked.only_if]
+    return whole or list(named.values())

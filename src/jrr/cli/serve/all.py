@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jrr.cli.output import json_option, show, unwrapped
+from jrr.cli.progress import waiting
 from jrr.cli.values import COUNT, FILE, FOLDER
 from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
@@ -60,7 +61,8 @@ def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages:
 
     asked = None
     if draft is not None:  # refused before anything runs
-        asked = _survey_of(draft, people, port)
+        with waiting("planning the sample survey"):
+            asked = _survey_of(draft, people, port)
     with ExitStack() as stack:
         more = ("--console",) if pages else ()
         dealer = stack.enter_context(running("dealer", folder, None, *more, port=port))
@@ -81,7 +83,8 @@ def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages:
             ]
         else:
             assert page is not None  # started above
-            sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
+            with waiting("inviting people to the sample survey"):
+                sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
             facts |= sample.facts
             lines += _sample_lines(sample)
         if pages:
