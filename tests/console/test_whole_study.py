@@ -102,6 +102,7 @@ def begun_together(researcher: Hand, dealer: Hand, survey: Survey, **invite: str
     dealer.page.locator("#document").fill(document.decode())
     dealer.press("Bring it")
     dealer.press("Open the survey")
+    dealer.reads("Open: who has an invitation gets a card.")
     researcher.go(base)
     researcher.press("Open the survey")
     researcher.reads("Open: answers are taken.")
@@ -228,6 +229,7 @@ def test_a_whole_study(
                     details.evaluate("one => { one.open = true; }")
                 hand.page.locator("[name=closes]").fill(LATER)
                 hand.press("Extend")
+                hand.reads("Extended")
             researcher.reads("Extended. People are shown both times.")
             address = f"{page_url}#survey={first.link}&invitation={invitations[19]}"
             with visiting(browser, address) as visit:
