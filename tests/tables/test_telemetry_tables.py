@@ -154,7 +154,9 @@ def test_json_lines_are_tables(name: str, tmp_path: Path) -> None:
     assert {"report", "region", "age", "adult"} <= set(first)
 
 
-def test_rounds_travel_with_what_devices_remember(tmp_path: Path) -> None:
+def test_rounds_travel_with_what_devices_remember(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rng = SeededRandom(4)
     daily = jrr.Longitudinal(jrr.RR(k=3, epsilon=2.0), jrr.RR(k=3, epsilon=3.0))
     reports = daily.respond(np.arange(3_000) % 3, daily.remember(3_000, rng), None, rng)
@@ -171,6 +173,10 @@ def test_rounds_travel_with_what_devices_remember(tmp_path: Path) -> None:
     result = tables.estimate(lines)
     assert result.estimate.to_dict() == expected.to_dict()
     assert result.to_dict()["mechanism"] == daily.to_dict()
+    assert run(["file", "estimate", str(lines)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of this round alone" in shown
+    assert "at most ε 3;" in shown
     # What was remembered is not lost on the way from the header to an estimate.
     with pytest.raises(ArgumentError, match="what devices remember"):
         result.header.mechanism.estimate(reports)

@@ -236,6 +236,13 @@ def _losses(result: "Result", document: dict[str, Any], *, is_survey: bool) -> I
         )
     else:
         yield f"{whose}: ε {epsilon['report']} to whoever sees the report."
+    permanent = result.header.permanent
+    if permanent is not None:
+        yield (
+            "That is of this round alone. Of all rounds together, for a value that stays the same: "
+            f"at most ε {show_epsilon(permanent.epsilon())}; of values that change more is lost "
+            "(jrr plan rounds)."
+        )
     if "behind_shuffler" in document:
         behind = document["behind_shuffler"]
         yield (
