@@ -49,6 +49,23 @@ Proof.
 Qed.
 End Block.
 
+(** One of k answers, k at least 3: k numbers, a single 1. *)
+Corollary k_answers_private k p q a b e es t ask xs xs' : (3 <= k)%nat -> prefers_truth p q k ->
+  0 < a -> 0 <= b -> Forall (fun e => 0 < e) es -> 0 <= e ->
+  Forall (fun x => (x < k)%nat) xs -> Forall (fun x => (x < k)%nat) xs' ->
+  neighbours t xs xs' -> (t < length xs)%nat ->
+  (forall s, within (ask s) t es [] (fun _ => e)) -> forall E,
+  let c := a + b + e in
+  Pr (block_coin [k] p q) a b es (numbers [k]) t ask xs E <=
+  (p * exp (2 * c) + q * (INR k - 1)) / (p + q * exp (2 * c) + q * (INR k - 2)) *
+  Pr (block_coin [k] p q) a b es (numbers [k]) t ask xs' E.
+Proof.
+  intros Hk Coin Ha Hb He He0 Ok Ok' Nb Ht W E c. pose proof Coin as (Hpq & Hp & _).
+  assert (Ck : combinations [k] = k) by (simpl; lia).
+  rewrite <- (bound_k_answers k p q c) by (auto; lra).
+  apply block_private; auto; try (rewrite Ck; auto; fail). repeat constructor. lia.
+Qed.
+
 (** ** Yes or no. d is what the coin alone loses: p = e^d q. *)
 Definition yes_no (d : R) (x : bool) : list Z -> R :=
   block_coin [2%nat] (exp d / (1 + exp d)) (1 / (1 + exp d)) (if x then 1%nat else 0%nat).
