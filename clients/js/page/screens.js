@@ -82,8 +82,8 @@ export function tried(survey, text, language) {
   if (question.kind === "choice") labels = question.labels.map((label) => label[shown]);
   if (question.kind === "yes-no" || question.kind === "several") labels = [text("no"), text("yes")];
   if (question.prefer_not) labels = [...labels.slice(0, mechanism.k - 1), text("prefer_not")];
-  const shared = together.find(({ questions }) => questions.includes(question.name));
-  return { mechanism, labels, ask: shared?.ask ?? 1 };
+  const sharing = together.find(({ questions }) => questions.includes(question.name));
+  return { mechanism, labels, shared: sharing?.ask ?? 1 };
 }
 
 /** One question: how far it is, what becomes of the answer, and the form. */

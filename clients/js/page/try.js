@@ -25,7 +25,7 @@ function picture(title, mechanism, rows, value) {
 }
 
 /** The parts of the screen. */
-export function tryParts({ mechanism, labels, ask }, text, language) {
+export function tryParts({ mechanism, labels, shared }, text, language) {
   const percent = (share) =>
     share.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   const buttons = choices("made-up", labels.slice(0, 20), 0);
@@ -79,6 +79,6 @@ export function tryParts({ mechanism, labels, ask }, text, language) {
   });
   perturb();
   ask();
-  const together = ask > 1 ? paragraph(text("try_together", { ask: String(ask) })) : "";
+  const together = shared > 1 ? paragraph(text("try_together", { ask: String(shared) })) : "";
   return [paragraph(text("try_nothing_sent")), together, form];
 }
