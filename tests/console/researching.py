@@ -125,7 +125,9 @@ class Researcher:
 
     def close(self) -> None:
         self.page.get_by_role("link", name="Close", exact=True).click()
-        self.page.get_by_label("Results also by the answers to").select_option("where_work")
+        self.page.locator("[name=by_where_work]").check()
+        self.press("Show these groups")
+        self.page.locator("[name=by_where_work]:checked").wait_for()
         self.shoot(self.page, "close")
         self.page.get_by_label("I am sure").check()
         self.press("Close for good")

@@ -123,7 +123,9 @@ def closed_together(researcher: Hand, dealer: Hand, survey: Survey, by: str) -> 
     base = f"/surveys/{survey.hash}"
     researcher.go(f"{base}/close")
     if by:
-        researcher.page.locator("#by").select_option(by)
+        researcher.page.locator(f"[name=by_{by}]").check()
+        researcher.press("Show these groups")
+        researcher.page.locator(f"[name=by_{by}]:checked").wait_for()
     researcher.page.get_by_label("I am sure: close it").check()
     researcher.press("Close for good")
     researcher.reads("No more answers are taken.")
