@@ -35,7 +35,9 @@ class Cards:
         self.dealt: list[list[tuple[int, int]]] = [[] for _ in self.decks]
         begin(connection, survey)
 
-    def answer(self, who: int, region: str, value: int, left_out: tuple[int, ...] = ()) -> None:
+    def answer(
+        self, who: int | bytes, region: str, value: int, left_out: tuple[int, ...] = ()
+    ) -> None:
         """Somebody fetches cards and answers with them."""
         places = [decks.place(len(self.dealt[at])) for at, decks in enumerate(self.decks)]
         for at, place in enumerate(places):
@@ -52,7 +54,8 @@ class Cards:
             if one.mechanism.announced:
                 serials = [None if card is None else card["serial"] for card in given]
             reports[one.name] = report_message(one.mechanism, report, True, serials)
-        sent = upload(person(who), {"region": region}, reports)
+        name = who if isinstance(who, bytes) else person(who)
+        sent = upload(name, {"region": region}, reports)
         assert JOBS.receive(self.connection, self.survey.hash, sent)
 
     def request(self, dealer: int = 0, ahead: bool = False) -> ClosingRequest:

@@ -30,7 +30,7 @@ ENROL = Dealers((DEALER,), enrol_first=True)
 class Server:
     """A dealer with one survey."""
 
-    def __init__(self, folder: Path, survey: Survey) -> None:
+    def __init__(self, folder: Path, survey: Survey, *, is_new: bool = True) -> None:
         self.folder, self.survey = folder, survey
         folder.mkdir(exist_ok=True)
         self.engine: Engine = connect(f"sqlite:///{folder}/dealer.db")
@@ -43,7 +43,8 @@ class Server:
         )
         self.app: FastAPI = dealer_app(settings, self.engine)
         admin = f"/v1/admin/surveys/{survey.hash}"
-        assert ask(self.app, "PUT", admin, survey.to_bytes()) == (201, {"new": True})
+        if is_new:
+            assert ask(self.app, "PUT", admin, survey.to_bytes()) == (201, {"new": True})
         assert ask(self.app, "PUT", admin, survey.to_bytes()) == (200, {"new": False})
 
     def person(self, what: str, who: int, device: int | None = None) -> tuple[int, Any]:

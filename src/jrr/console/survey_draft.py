@@ -38,6 +38,8 @@ def draft_of(survey: "Survey") -> Draft:
         split="together" if survey.together else "even" if is_even else "weight",
         ask=survey.together[0].ask if survey.together else "auto",
         waves=survey.waves,
+        cells=survey.cells,
+        analyses=survey.analyses,
         by=survey.by,
         contact=survey.contact,
     )

@@ -106,7 +106,9 @@ class Difference(Shown):
         return json.dumps(self.to_dict(level), sort_keys=True)
 
 
-def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Difference:
+def difference(
+    first: Estimate, second: Estimate, *, same_deck: bool, shared: int = 0
+) -> Difference:
     """Compare two disjoint groups or two waves.
 
     Two groups that drew from one deck are tied: the deck's noise cancels in their sum, not in
@@ -119,6 +121,9 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         second: the estimate to subtract.
         same_deck: True for groups of one survey, False for waves or groups with decks of their
             own.
+        shared: how many people are in both. What they answered then and now may go together in
+            any way, and where the estimates speak of a population (`for_population`), the noise
+            of drawing people counts the worst way (docs/theory-uses.md, Theorem A8).
 
     Returns:
         The first minus the second, with standard errors and intervals.
@@ -152,14 +157,30 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
             "first and second must be of the same population, "
             f"got {first.population!r} and {second.population!r}"
         )
-    minus = [replace(part, factor=-part.factor) for part in second.parts]
-    pools = _pools(first.parts, minus, same_deck=same_deck)
+    most = min(first.n, second.n)
+    if checks.integer("shared", shared, 0) > most:
+        raise checks.refusal("shared", shared, f"at most {most}, the people of the smaller one")
+    parts = [_drawn_together(part, shared / max(second.n, 1)) for part in first.parts]
+    others = [_drawn_together(part, shared / max(first.n, 1)) for part in second.parts]
+    minus = [replace(part, factor=-part.factor) for part in others]
+    pools = _pools(parts, minus, same_deck=same_deck)
     return Difference(
         frequencies=first.frequencies - second.frequencies,
         stderr=plug_in_stderr(pools),
         _first=first,
         pools=pools,
     )
+
+
+def _drawn_together(part: Component, share: float) -> Component:
+    """The same where so large a share of the other side's people is in both.
+
+    Twice a covariance is at most the sum of the variances, so that half of it is counted here.
+    """
+    if part.sampling is None or not share:
+        return part
+    left = part.sampling.left * (1 + share)
+    return replace(part, sampling=replace(part.sampling, left=left))
 
 
 def _pools(

@@ -158,11 +158,7 @@ class CardSums:
             whole = self._off(mechanism, whole, sorted(self.announced))
             return whole, {"": whole}
         if not self.covers(by):
-            raise ArgumentError(
-                f"results by {crossed(by)} need a sum of the cards of each group, and the dealer "
-                f"announced those of {words_of(self.by)}: close a survey with "
-                f"{' '.join(f'--by {name}' for name in by)} for that, or plan it (cells)"
-            )
+            raise ArgumentError(why_not_by(by, self.by))
         members: dict[str, set[Answers]] = defaultdict(set)
         counted: dict[str, Tally] = {}
         for answers, tally in tallies.items():
@@ -206,6 +202,15 @@ def group_of(merged: Merged, cell: str) -> str:
 def crossed(answers: Sequence[str]) -> str:
     """The name of a combination of answers."""
     return CROSSED_BY.join(answers)
+
+
+def why_not_by(by: Sequence[str], cells: Sequence[str]) -> str:
+    """Why there are no results by some questions, where dealers told sums of these cells."""
+    return (
+        f"results by {crossed(by)} need a sum of the cards of each group, and the dealer announced "
+        f"those of {words_of(cells)}: close a survey with "
+        f"{' '.join(f'--by {name}' for name in by)} for that, or plan it (cells)"
+    )
 
 
 def words_of(by: Sequence[str]) -> str:

@@ -176,6 +176,13 @@ class ToldSums:
         ]
         return next((one for one in everybody if one.covers(by)), self.of(question))
 
+    def of_next_wave(self, question: str) -> CardSums:
+        """The sums of those who answered the next wave too; none where none were announced."""
+        for number, dealers in enumerate(self.announced, 1):
+            if AFTER in dealers[0].grouping.by:
+                return self.of(question, number)
+        return CardSums()
+
     def to_document(self) -> dict[str, Any]:
         """As it is sent and stored."""
         return {

@@ -14,6 +14,7 @@ from jrr.planning.choice import AUTO, cardless_words, check_word
 from jrr.planning.defaults import LOST
 from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
+from jrr.survey.analyses import AnalysisPlan, cells_for, plan_analyses
 from jrr.survey.draft import Draft
 from jrr.survey.plan import DraftPlan, PlanOptions, QuestionPlan, expected_reports, plan_draft
 from jrr.survey.promises import COST, DELTA
@@ -96,7 +97,7 @@ class SurveyRequest:
             options=PlanOptions(
                 dealer_epsilon=self.dealer_epsilon,
                 lost=self.lost,
-                announced=not self.closed_deck,
+                announced=False if self.closed_deck else self._announcements(),
                 mechanism=self.mechanism,
                 colluders=self._colluders(people),
                 view=self.view,
@@ -106,6 +107,17 @@ class SurveyRequest:
                 dealing=self.dealing,
             ),
         )
+
+    def analyses(self) -> list[AnalysisPlan]:
+        """What will come of each analysis that the draft names, and what will not be possible."""
+        return plan_analyses(self.draft, self.plan(), max(self.min_cell, self.min_batch))
+
+    def _announcements(self) -> int:
+        """As the draft says; two where a wave follows, so that pairs can be told."""
+        if self.draft.announcements is not None:
+            return self.draft.announcements
+        wave = 1 if self.after is None else self.after.wave + 1
+        return 2 if wave < self.draft.waves and self.dealing.deals else 1
 
     def _stated_colluders(self, dealt: Sequence[QuestionPlan]) -> int:
         """As many as were asked for, though fewer people may be asked one question."""
@@ -147,6 +159,8 @@ class SurveyRequest:
             by=self.draft.by,
             contact=self.draft.contact,
             waves=self.draft.waves,
+            cells=self._cells(planned),
+            analyses=self.draft.analyses,
             mechanisms=mechanisms,
             together=planned.together,
             dealing=self.dealing,
@@ -185,6 +199,11 @@ class SurveyRequest:
             language: text if COST in text else f"{text.rstrip()}\n\n{COST}"
             for language, text in self.consent.items()
         }
+
+    def _cells(self, planned: DraftPlan) -> tuple[str, ...]:
+        """The open questions to close on; none where no sums are announced."""
+        announced = any(one.plan.mechanism.announced for one in planned.questions)
+        return cells_for(self.draft) if announced else ()
 
     def _capacity(self) -> int:
         return self.dealing.capacity_for(self.people) if self.capacity is None else self.capacity

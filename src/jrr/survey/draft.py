@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.mechanisms.request import MOST_ANNOUNCEMENTS
 from jrr.protocol.texts import MOST_OF_ASKER
 from jrr.survey.question import Question, Texts
 from jrr.survey.question_reading import checked_fields, read_languages, read_questions, read_texts
@@ -25,6 +26,7 @@ MOST_WAVES = 1_000
 
 _FIELDS = (
     *("title", "by", "contact", "languages", "epsilon", "split", "ask", "waves"),
+    *("cells", "announcements", "analyses"),
     *("survey", "questions"),
 )
 
@@ -55,6 +57,9 @@ class Draft:
     split: Split = "even"
     ask: int | str = AUTO  # of questions that share a coin, how many each person is asked
     waves: int = 1  # how often the same people are asked
+    cells: tuple[str, ...] = ()  # open questions on whose crossing the survey is to be closed
+    announcements: int | None = None  # sums that a card may be in; None: 2 where a wave follows
+    analyses: tuple[str, ...] = ()  # what is to be made of it (jrr.survey.analyses)
     by: Texts | None = None  # who asks: an organisation or a person
     contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
     settings: Mapping[str, Any] = field(default_factory=dict)  # the table [survey], for creation
@@ -81,6 +86,9 @@ class Draft:
             "split": self.split,
             "ask": self.ask,
             "waves": self.waves,
+            **({"cells": list(self.cells)} if self.cells else {}),
+            **({} if self.announcements is None else {"announcements": self.announcements}),
+            **({"analyses": list(self.analyses)} if self.analyses else {}),
             **({"survey": dict(self.settings)} if self.settings else {}),
             "questions": [question.to_dict() for question in self.questions],
         }
@@ -110,6 +118,9 @@ class Draft:
             split=split,  # type: ignore[arg-type]
             ask=_read_ask(fields.get("ask", AUTO), split),
             waves=checks.integer("waves", fields.get("waves", 1), 1, MOST_WAVES),
+            cells=_names("cells", fields.get("cells", [])),
+            announcements=_announcements(fields.get("announcements")),
+            analyses=_names("analyses", fields.get("analyses", [])),
             settings=read_settings(fields.get("survey", {})),
         )
 
@@ -136,6 +147,16 @@ def _read_ask(ask: object, split: str) -> int | str:
         allowed = f"{AUTO!r} or {ALL!r} with split={split!r}: some are asked with 'together' only"
         raise checks.refusal("ask", ask, allowed)
     return checks.integer("ask", ask, 1)
+
+
+def _names(argument: str, given: object) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        raise checks.refusal(argument, given, "a list of texts")
+    return tuple(given)
+
+
+def _announcements(given: object) -> int | None:
+    return None if given is None else checks.integer("announcements", given, 1, MOST_ANNOUNCEMENTS)
 
 
 def one_question(

@@ -6,7 +6,10 @@ two sums are of the same people, whose answers can then be compared as pairs.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 BEFORE = "answered_wave_before"  # whether somebody answered the wave before this one
 AFTER = "answered_wave_after"  # the wave after; known when that is closed
@@ -21,3 +24,32 @@ def wave_answers(wave: int) -> dict[str, tuple[str, ...]]:
 def with_wave(covariates: Mapping[str, Any], before: bool) -> dict[str, Any]:
     """Somebody's answers, with whether they answered the wave before."""
     return {**covariates, BEFORE: YES if before else NO}
+
+
+def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) -> str | None:
+    """Why a masked question cannot be compared among those who answer this wave and the next.
+
+    Args:
+        survey: The earlier wave.
+        question: Which of its perturbed answers.
+        announced: How many announcements were made; None: it is asked before the survey.
+    """
+    one = survey.by_name[question]
+    if not one.mechanism.announced:
+        return "cards of a closed deck cancel among all who were dealt one, not among pairs"
+    if one.asked.only_if or any(one.asked.name in part.questions for part in survey.together):
+        return (
+            f"not everybody is asked {question} in every wave: sums of those who answered both "
+            "waves are not of those who were asked in both; ask without pairing"
+        )
+    if survey.announcements < 2:
+        return (
+            "pairs need a second sum of the cards of those who answered both waves, and the "
+            "survey's document counts one (announcements): plan two, or ask without pairing"
+        )
+    if announced is not None and announced < 2:
+        return (
+            "pairs need the second sums of the wave before, of those who answered both: "
+            "jrr survey close WAVE --again, once the next wave is closed"
+        )
+    return None

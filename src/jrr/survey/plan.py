@@ -227,7 +227,7 @@ class PlanOptions:
 
     dealer_epsilon: float | None = None  # the total for dealer and collector together; None: ε + 2
     lost: float = LOST  # share of cards that are dealt and never reported with
-    announced: bool = True  # whether the dealer announces sums at the end
+    announced: bool | int = True  # how many sums of a card the dealer may announce; False: none
     mechanism: str = AUTO  # a family for every question
     colluders: int | None = None  # None: as `jrr.plan`
     view: str = "cards"  # in which ε must hold

@@ -85,6 +85,7 @@ def create(
     jrr survey create --question "Have you taken bribes?" --people 10000 \\
         --dealer https://dealer.example --collector https://collector.example
     """  # noqa: D301 - click reads the \b
+    from jrr.survey.analyses import analysis_lines
     from jrr.survey.creation import SurveyRequest
     from jrr.survey.settings import read_settings, request_fields, split_settings
 
@@ -106,7 +107,9 @@ def create(
     with waiting("planning"):
         survey = request.survey(datetime.now(UTC))
     write_whole_bytes(out, survey.to_bytes())
-    show(_facts(survey, out), _lines(survey, out))
+    planned = [] if not read.analyses else request.analyses()
+    facts = _facts(survey, out) | {"analyses": [one.to_dict() for one in planned]}
+    show(facts, _lines(survey, out), *analysis_lines(planned))
 
 
 def _draft(

@@ -1,23 +1,22 @@
 """How answers have changed since another wave of the same people."""
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jrr.estimation.differences import difference
+from jrr.estimation.told_sums import why_not_by
 from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.steps import RESULTS_WAIT
-from jrr.servers.collector.results import final_estimate
+from jrr.servers.collector.results import estimate_of_pairs, final_estimate
 from jrr.servers.common.problems import Problem
+from jrr.survey.other_waves import BEFORE, why_no_pairs
 
 if TYPE_CHECKING:
+    from jrr.estimation.estimates import Estimate
     from jrr.servers.collector.store import CollectorStore, CollectorSurvey
     from jrr.survey.sensitive import SensitiveQuestion
-
-PAIRED_MASKS = (
-    "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
-    "off the reports of some; compare everybody who answered each"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +35,8 @@ def changes(
 ) -> dict[str, Any]:
     """Question -> how shares and means have changed since another wave, or why it is not shown.
 
-    Paired: among those who answered both. Where cards are numbers, dealers told one sum for
-    everybody, which cannot be taken off the reports of some.
+    Paired: among those who answered both. Where cards are numbers that needs sums of just these
+    people's cards: of the later wave from its cells, of the one before from its second sums.
     """
     if now.survey.collector_salt != before.survey.collector_salt:
         raise Problem(409, "other-panel", "the surveys must be waves of the same people")
@@ -70,18 +69,13 @@ def _change_of(
     waves = (before, now)
     if not all(one.is_final for one in waves):
         raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
-    if wish.paired and any(one.mechanism(name).masked for one in waves):
-        raise Problem(409, "paired-masks", PAIRED_MASKS)
-    first, second = (
-        final_estimate(
-            store,
-            one,
-            name,
-            also_in=(other.name, other.numbers[name]) if wish.paired else None,
-            population=wish.population,
+    both = store.count_both(now, name, (before.name, before.numbers[name]))
+    if wish.paired:
+        first, second = _of_both(store, before, now, name, wish.population)
+    else:
+        first, second = (
+            final_estimate(store, one, name, population=wish.population) for one in waves
         )
-        for one, other in ((before, now), (now, before))
-    )
     fewest = max(one.survey.smallest_group for one in waves)
     if min(first.n, second.n) < fewest:
         raise Problem(409, "too-few", f"fewer than {fewest} people are not shown")
@@ -97,22 +91,69 @@ def _change_of(
                     "pairing",
                 )
     question = now.survey.by_name[name]
-    moved = difference(second, first, same_deck=False)
+    moved = difference(second, first, same_deck=False, shared=min(both, first.n, second.n))
     facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
     facts |= {"n_before": first.n, "n_now": second.n, "labels": list(question.labels)}
+    facts["n_both"] = both
+    if wish.paired:
+        facts["unpaired_stderr"] = _unpaired_stderr(store, before, now, name)
     if question.number is not None:
         means = [
             Numbers(*question.number, one.mechanism(name)).estimate_from(estimate)
             for one, estimate in zip(waves, (first, second), strict=True)
         ]
-        facts["mean"] = _change_of_means(*(one.to_dict(wish.level) for one in means))
+        together = bool(both) and wish.population != "respondents"
+        documents = (one.to_dict(wish.level) for one in means)
+        facts["mean"] = _change_of_means(*documents, together=together)
     return facts
 
 
-def _change_of_means(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Of two separate means and their intervals: distances of opposite ends, added as squares."""
+def _of_both(
+    store: "CollectorStore",
+    before: "CollectorSurvey",
+    now: "CollectorSurvey",
+    name: str,
+    population: str,
+) -> "tuple[Estimate, Estimate]":
+    """The estimates of both waves, among those who answered both."""
+    if not any(one.mechanism(name).masked for one in (before, now)):
+        found = [
+            final_estimate(
+                store, one, name, also_in=(other.name, other.numbers[name]), population=population
+            )
+            for one, other in ((before, now), (now, before))
+        ]
+        return found[0], found[1]
+    reason = why_no_pairs(before.survey, name, len(before.told.announced))
+    if reason is None and BEFORE not in now.told.grouping.by and now.mechanism(name).announced:
+        reason = why_not_by((BEFORE,), now.told.grouping.by)
+    if reason is not None:
+        raise Problem(409, "paired-masks", reason)
+    return (
+        estimate_of_pairs(store, before, name, population, next_wave=now.name),
+        estimate_of_pairs(store, now, name, population),
+    )
+
+
+def _unpaired_stderr(
+    store: "CollectorStore", before: "CollectorSurvey", now: "CollectorSurvey", name: str
+) -> list[float]:
+    """Of the change between everybody's answers, as if other people had answered each wave."""
+    first, second = (final_estimate(store, one, name, population="sample") for one in (before, now))
+    found: list[float] = difference(second, first, same_deck=False).stderr.tolist()
+    return found
+
+
+def _change_of_means(
+    before: dict[str, Any], now: dict[str, Any], *, together: bool
+) -> dict[str, Any]:
+    """Of two means and their intervals: distances of opposite ends, added as squares.
+
+    together: Drawing people is noise in both, and some are in both: distances are added.
+    """
     change = now["mean"] - before["mean"]
     (low, high), (low_before, high_before) = now["interval"], before["interval"]
-    down = math.hypot(now["mean"] - low, high_before - before["mean"])
-    up = math.hypot(high - now["mean"], before["mean"] - low_before)
+    add = operator.add if together else math.hypot
+    down = add(now["mean"] - low, high_before - before["mean"])
+    up = add(high - now["mean"], before["mean"] - low_before)
     return {"change": change, "interval": [change - down, change + up]}

@@ -13,7 +13,7 @@ from jrr.estimation.raking import Answers
 from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.common.problems import Problem
-from jrr.survey.other_waves import YES
+from jrr.survey.other_waves import AFTER, BEFORE, YES
 
 if TYPE_CHECKING:
     from jrr.estimation.estimates import Estimate
@@ -129,6 +129,31 @@ def final_estimate(
     mechanism = held.mechanism(name)
     share = held.survey.share_asked(name)
     return mechanism.estimate(whole, _decks(held, name, whole), population=population, asked=share)
+
+
+def estimate_of_pairs(
+    store: "CollectorStore",
+    held: "CollectorSurvey",
+    name: str,
+    population: str,
+    *,
+    next_wave: str | None = None,
+) -> "Estimate":
+    """The final estimate of those who answered the wave before too, or the next wave.
+
+    Raises:
+        Problem: Cells were too small, so that they were merged with those of other people.
+    """
+    question, mechanism = held.survey.by_name[name], held.mechanism(name)
+    told, by = held.told_of(name), BEFORE
+    if next_wave is not None:
+        told, by = held.told.of_next_wave(name), AFTER
+    asked = told.questions((by,))
+    found = tallies(store, held, name, asked, next_wave=next_wave)
+    _, groups = _without_masks(held, question, found, (by,), told)
+    if YES not in groups:
+        raise Problem(409, "too-few", "too few people answered both waves: their cell was merged")
+    return mechanism.estimate(groups[YES], _decks(held, name, groups[YES]), population=population)
 
 
 def tallies(

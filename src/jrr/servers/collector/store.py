@@ -453,6 +453,23 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             counts |= {names[at]: count for at, count in self.connection.execute(query)}
         return {name: counts[name] for name in names}
 
+    def count_both(self, held: CollectorSurvey, question: str, other: tuple[str, int]) -> int:
+        """How many people have a report to this question and to one of another survey."""
+        table, (survey, number) = self.reports, other
+        others = select(table.c.pseudonym).where(
+            table.c.survey == survey, table.c.question == number
+        )
+        query = (
+            select(func.count())
+            .select_from(table)
+            .where(
+                table.c.survey == held.name,
+                table.c.question == held.numbers[question],
+                table.c.pseudonym.in_(others),
+            )
+        )
+        return int(self.connection.execute(query).scalar_one())
+
     def report_blocks(
         self,
         held: CollectorSurvey,

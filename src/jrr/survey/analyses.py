@@ -1,0 +1,188 @@
+"""What is to be made of a survey, said before it: what it needs, how exact it is, or why not.
+
+A draft names analyses: "totals", "groups: dept × gender", "pairs", "regression: dept, gender". From
+them follow the cells on which the survey is closed. What will not be possible is said with the
+sentence by which it would be refused afterwards.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jrr._base import checks
+from jrr.estimation.estimates import quantile
+from jrr.estimation.told_sums import CROSSED_BY
+from jrr.survey.draft import Draft
+from jrr.survey.grouping import MOST_CELLS
+from jrr.survey.question import covariates_of
+
+if TYPE_CHECKING:
+    from jrr.survey.plan import DraftPlan, QuestionPlan
+
+KINDS = ("totals", "groups", "pairs", "regression")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One analysis.
+
+    Attributes:
+        kind: "totals", "groups", "pairs" or "regression".
+        by: the open questions that it needs.
+    """
+
+    kind: str
+    by: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, words: str, draft: Draft) -> "Analysis":
+        """An analysis as a draft says it; several questions by "×" or commas.
+
+        Raises:
+            ArgumentError: There is no such analysis, or no such open question.
+
+        Example:
+            >>> from jrr.survey.draft import one_question
+            >>> draft = one_question("Bribed?", groups={"dept": ("a", "b"), "sex": ("f", "m")})
+            >>> Analysis.read("groups: dept × sex", draft)
+            Analysis(kind='groups', by=('dept', 'sex'))
+        """
+        kind, _, rest = words.partition(":")
+        kind = checks.one_of("analyses", kind.strip(), KINDS)
+        names = tuple(name.strip() for name in rest.replace("×", ",").split(",") if name.strip())
+        known = tuple(question.name for question in draft.open)
+        by = tuple(checks.one_of(f"{kind} of analyses", name, known) for name in names)
+        if kind in ("totals", "pairs") and by:
+            raise checks.refusal("analyses", words, f"{kind} without questions")
+        if kind == "groups" and not by:
+            raise checks.refusal("analyses", words, "groups: and open questions, with × between")
+        return cls(kind, by or (tuple(covariates_of(draft.open)) if kind == "regression" else ()))
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {CROSSED_BY.join(self.by)}" if self.by else self.kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisPlan:
+    """What will come of one analysis.
+
+    Attributes:
+        analysis: which.
+        margins: question -> half of the expected interval of 95% (of groups of equal sizes, the
+            smallest named cell; of pairs, of the change).
+        refused: why it will not be possible; "" where it will.
+        note: what to know of it.
+    """
+
+    analysis: Analysis
+    margins: dict[str, float]
+    refused: str = ""
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "analysis": str(self.analysis),
+            "margins": self.margins,
+            "refused": self.refused,
+            "note": self.note,
+        }
+
+
+def cells_for(draft: Draft) -> tuple[str, ...]:
+    """The open questions to close on: those that are named, and those that analyses need."""
+    wanted = [name for one in _analyses(draft) for name in one.by]
+    usable = covariates_of(draft.open)
+    return tuple(dict.fromkeys((*draft.cells, *(name for name in wanted if name in usable))))
+
+
+def plan_analyses(draft: Draft, planned: "DraftPlan", min_cell: int) -> list[AnalysisPlan]:
+    """What will come of each analysis of a draft.
+
+    Args:
+        draft: Which names them.
+        planned: How its sensitive questions are asked.
+        min_cell: Reports in the smallest cell of which a sum is told.
+    """
+    values = covariates_of(draft.open)
+    cells = math.prod(len(values[name]) for name in cells_for(draft))
+    people = planned.people * planned.response
+    found = []
+    for one in _analyses(draft):
+        refused = _why_not(one, draft, planned, cells)
+        groups = math.prod(len(values[name]) for name in one.by if name in values)
+        size, sums = people / max(groups, 1), max(1, cells // max(groups, 1))
+        note = ""
+        if people / max(cells, 1) < min_cell:
+            note = (
+                f"on average {people / max(cells, 1):.0f} people are in a cell, and sums are told "
+                f"of {min_cell} at least: cells will be merged"
+            )
+        factor = 1.0
+        if one.kind == "pairs":
+            size, sums, factor = people * planned.response, cells, math.sqrt(2)
+        margins = {
+            part.question.name: factor * quantile(0.95) * _stderr(part, size, sums)
+            for part in planned.questions
+        }
+        found.append(
+            AnalysisPlan(
+                analysis=one, margins={} if refused else margins, refused=refused, note=note
+            )
+        )
+    return found
+
+
+def _analyses(draft: Draft) -> list[Analysis]:
+    return [Analysis.read(words, draft) for words in draft.analyses]
+
+
+def _stderr(part: "QuestionPlan", people: float, sums: int) -> float:
+    """Of a share among some people, or a number's mean, where so many sums are added."""
+    whole = part.plan.request.reporters
+    mechanism: Any = part.plan.mechanism
+    alone = part.plan.stderr() ** 2 * whole / max(people, 1)
+    if not mechanism.announced:
+        return math.sqrt(alone)
+    # Of the plan's variance, what one sum's noise makes; it does not shrink with the group.
+    share = mechanism.masks.variance_of(whole) / _squared_gain(mechanism) / whole**2
+    scale = part.plan.stderr() ** 2 - share
+    return math.sqrt(
+        max(scale, 0.0) * whole / max(people, 1) + sums * share * (whole / people) ** 2
+    )
+
+
+def _squared_gain(mechanism: Any) -> float:
+    p, q = mechanism.coin.chances(mechanism.lie_words)
+    return float(p - q) ** 2
+
+
+def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> str:
+    """Why an analysis will not be possible; "" where it will."""
+    announced = any(part.plan.mechanism.announced for part in planned.questions)
+    if one.kind == "pairs" and draft.waves < 2:
+        return "pairs need two waves: set waves = 2"
+    if one.kind == "pairs" and draft.announcements == 1 and announced:
+        return "pairs need two announcements: leave out announcements, or set it to 2"
+    numbers = [name for name in one.by if name not in covariates_of(draft.open)]
+    if announced and numbers:
+        return (
+            f"{', '.join(numbers)} makes no cells, and masked answers are known by cells only: ask "
+            "it with classes to choose from, or choose a mechanism without cards (rr)"
+        )
+    if announced and cells > MOST_CELLS:
+        return f"there would be {cells:,} cells, at most {MOST_CELLS:,} are told"
+    if announced and one.kind == "regression" and not one.by:
+        return "regression of masked answers goes through cells: name open questions"
+    return ""
+
+
+def analysis_lines(plans: Iterable[AnalysisPlan]) -> list[str]:
+    """In words, one line for each."""
+    found = []
+    for plan in plans:
+        told = ", ".join(f"{name} ± {margin:.3g}" for name, margin in plan.margins.items())
+        words = f"not possible: {plan.refused}" if plan.refused else told
+        found.append(f"{plan.analysis}: {words}" + (f" ({plan.note})" if plan.note else ""))
+    return found

@@ -1,0 +1,46 @@
+"""Differences of the same people in two waves: right for every correlation."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import jrr
+from jrr.errors import ArgumentError
+
+OPEN = jrr.RR(p=1.0)
+
+
+def coverage(n: int, f: float, *, shared: int) -> float:
+    """Exactly, where everybody answers the opposite in wave 2: correlation -1."""
+    found = 0.0
+    for yes in range(n + 1):
+        chance = float(binom.pmf(yes, n, f))
+        if chance < 1e-9:
+            continue
+        before, now = (
+            OPEN.estimate([1] * count + [0] * (n - count)).for_population("sample")
+            for count in (yes, n - yes)
+        )
+        low, high = jrr.difference(now, before, same_deck=False, shared=shared).interval()
+        found += chance * bool(low[1] <= 1 - 2 * f <= high[1])
+    return found
+
+
+@pytest.mark.parametrize("f", [0.5, 0.3, 0.1])
+def test_the_same_people_who_all_change_their_minds_are_covered(f: float) -> None:
+    n = 101
+    assert coverage(n, f, shared=n) >= (0.95 if f == 0.5 else 0.9499)
+    assert coverage(n, f, shared=0) < 0.9  # as if other people had been asked
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_the_noise_of_drawing_grows_with_those_in_both(share: float) -> None:
+    n = 1_000
+    before, now = (OPEN.estimate([1] * 500 + [0] * 500).for_population("sample") for _ in "12")
+    gap = jrr.difference(now, before, same_deck=False, shared=round(share * n))
+    worst = (0.25 / n + 0.25 / n) + 2 * share * 0.25 / n
+    np.testing.assert_allclose(gap.stderr**2, worst, rtol=1e-9)
+    alone = jrr.difference(OPEN.estimate([1, 0]), OPEN.estimate([0, 1]), same_deck=False, shared=2)
+    np.testing.assert_allclose(alone.stderr, 0.0)  # of respondents, nobody is drawn
+    with pytest.raises(ArgumentError, match="shared must be at most 1000"):
+        jrr.difference(now, before, same_deck=False, shared=1_001)
