@@ -62,7 +62,7 @@ TREE = {  # a command, and those below it
         *("quantiles", "quantiles perturb", "quantiles estimate"),
     },
     "serve": {"dealer", "collector", "page", "party", "all", "certificate", "token"},
-    "audit": {"privacy", "program"},
+    "audit": {"cards", "privacy", "program"},
     "study": {"reproduce", "simulate", "bench", "bench serve", "attacks"},
     "demo": set(),
 }

@@ -4,7 +4,8 @@
     python tools/page_integrity.py --check   # exits with 1 where that would change it
 
 A browser then refuses a file whose bytes differ. Modules that others import are named as
-`modulepreload`, because an import itself cannot say what its bytes must be.
+`modulepreload`, because an import itself cannot say what its bytes must be. Modules that only some
+surveys need are named as `lazy`, which browsers pass over until src/lazy.js says they are needed.
 """
 
 import base64
@@ -18,8 +19,9 @@ INDEX = CLIENT / "page" / "index.html"
 SCRIPT = "page.js"
 STYLE = "page.css"
 PACKAGE = "index.js"  # what the package exports; the page imports each module by itself
+LAZY = ("vendor", "verified")  # folders of what only some surveys need (src/lazy.js)
 _LINES = re.compile(
-    r'^ *<(?:link rel="(?:modulepreload|stylesheet)"|script) [^\n]*\n', flags=re.MULTILINE
+    r'^ *<(?:link rel="(?:modulepreload|stylesheet|lazy)"|script) [^\n]*\n', flags=re.MULTILINE
 )
 
 
@@ -40,10 +42,15 @@ def lines() -> list[str]:
         ),
         *((path, path.name) for path in sorted(page.glob("*.js")) if path.name != SCRIPT),
     ]
+    lazy = [path for name in LAZY for path in sorted((CLIENT / name).glob("*.js"))]
     style, script = integrity(page / STYLE), integrity(page / SCRIPT)
     return [
         f'<link rel="stylesheet" href="{STYLE}" {style}>',
         *(f'<link rel="modulepreload" href="{at}" {integrity(path)}>' for path, at in modules),
+        *(
+            f'<link rel="lazy" href="../{path.parent.name}/{path.name}" {integrity(path)}>'
+            for path in lazy
+        ),
         f'<script type="module" src="{SCRIPT}" {script}></script>',
     ]
 

@@ -71,8 +71,9 @@ export async function uploadOf(survey, answers, { name, cards, words = secureWor
       : jointReports(whole, mechanisms, trueValues, cards, words);
     for (const [at, report] of made.entries()) {
       reports[own[at].name] = { carded: cards !== null, report };
-      const { serials } = hands[at];
+      const { serials, prove } = hands[at];
       if (cards !== null && serials !== undefined) reports[own[at].name].serials = serials;
+      if (cards !== null && prove !== undefined) Object.assign(reports[own[at].name], prove(name, [report].flat()));
     }
   }
   return { document: { pseudonym: name, open, reports }, asked };

@@ -7,7 +7,9 @@ import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ProtocolError, UnsupportedError } from "./errors.js";
 import { cardKey } from "./hpke.js";
 import { deviceName, pseudonym } from "./identity.js";
+import { loadVerified } from "./lazy.js";
 import { losses } from "./loss.js";
+import { numbersOf, shapeOf } from "./mask_coins.js";
 import { announces, checkCard, deals, resized } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
@@ -17,8 +19,11 @@ const DEALT_TOGETHER = ["JRR", "DRR", "OLH"]; // a committee shuffles cards that
 const NOBODY = { dealers: [], mayLeaveOut: false, enrols: false, together: false };
 
 function readDealers(document, dealt) {
-  check(hasFields(document, ["kind", "urls", "leave_out", "enrol_first"]), "dealing");
+  const { verified = false, ...others } = document;
+  check(hasFields(others, ["kind", "urls", "leave_out", "enrol_first"]), "dealing");
+  check(verified === true || !Object.hasOwn(document, "verified"), "dealing");
   const { urls, leave_out: mayLeaveOut, enrol_first: enrols } = document;
+  check(!verified || (!enrols && dealt.every(({ mechanism }) => canBeVerified(mechanism))), "dealing");
   check(Array.isArray(urls) && urls.length >= 1 && urls.length <= MOST_DEALERS, "dealing");
   check(typeof mayLeaveOut === "boolean" && typeof enrols === "boolean", "dealing");
   check(urls.length > 1 ? !enrols : !mayLeaveOut, "dealing");
@@ -27,8 +32,10 @@ function readDealers(document, dealt) {
     check(dealers === urls.length && (urls.length === 1 || announces(mechanism)), "dealing");
   }
   const dealers = urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
-  return { dealers, mayLeaveOut, enrols, together: false };
+  return { dealers, mayLeaveOut, enrols, together: false, verified };
 }
+
+const canBeVerified = (mechanism) => announces(mechanism) && (mechanism.announcements ?? 1) === 1;
 
 function readCommittee(document, dealt) {
   check(hasFields(document, ["kind", "parties", "threshold"]), "dealing");
@@ -171,6 +178,43 @@ function added(dealt, { name, mechanism }, several) {
   };
 }
 
+const broken = () => new ProtocolError("promise", "a dealer deals what it has not promised: nothing was sent");
+
+/** Verified cards: drawn by this device, and checked against what each dealer has promised. */
+async function verifiedCards(survey, net, secrets) {
+  const { dealers, mayLeaveOut } = survey.dealing;
+  const verified = await loadVerified();
+  const { promises: told } = await collectorStatus(survey, net);
+  const promises = Array.isArray(told) ? told.map((one) => verified.readPromise(survey.hash, one)) : [];
+  if (promises.length !== dealers.length || promises.includes(null)) {
+    throw new ProtocolError("promise", "the collector has not said what dealers promise");
+  }
+  const answers = dealtAnswers(survey);
+  const laws = Object.fromEntries(
+    answers.map(({ name, mechanism }) => [name, { numbers: numbersOf(mechanism), rate: mechanism.card_rate }]),
+  );
+  const dealt = [];
+  for (const [at, dealer] of dealers.entries()) {
+    const asked = verified.serialAndNonce(secrets.device, survey.hash, dealer.role);
+    const body = await cardRequest(survey, dealer.role, secrets, verified.requestOf(asked));
+    const reply = (await sameAtDealer(survey, dealer, net)) ? await askForCards(survey, dealer, net, body) : null;
+    if (reply === null && !mayLeaveOut) return { n: null, cards: {} };
+    const cards = reply === null ? null : verified.checkDealt(promises[at], asked, laws, reply);
+    if (reply !== null && cards === null) throw broken();
+    dealt.push(cards === null ? null : { asked, cards });
+  }
+  if (dealt.every((one) => one === null)) return { n: null, cards: {} };
+  const given = dealt.filter((one) => one !== null).length;
+  const cards = answers.map(({ name, mechanism }) => {
+    const own = dealt.map((one) => one && { asked: one.asked, card: one.cards[name] });
+    const prove = verified.provingOf(survey.hash, promises, name, own, shapeOf(mechanism));
+    // Cards of 0: what is reported with them the coin says, and that is what is proved.
+    const zero = numbersOf(mechanism) === 1 ? 0 : Array(numbersOf(mechanism)).fill(0);
+    return [name, { card: dealers.length > 1 ? Array(given).fill(zero) : zero, prove }];
+  });
+  return { n: null, cards: Object.fromEntries(cards) };
+}
+
 async function cardsOfDealers(survey, net, secrets) {
   const { dealers, mayLeaveOut } = survey.dealing;
   const same = [];
@@ -228,7 +272,8 @@ async function cardOfCommittee(survey, net, secrets) {
  */
 export async function fetchCards(survey, net, secrets) {
   if (survey.dealing.dealers.length === 0) return { n: null, cards: {} };
-  const fetch = survey.dealing.together ? cardOfCommittee : cardsOfDealers;
+  const { together, verified } = survey.dealing;
+  const fetch = together ? cardOfCommittee : verified ? verifiedCards : cardsOfDealers;
   const found = await fetch(survey, net, secrets);
   const n = await peopleDealtTo(survey, net);
   if (n !== null && Object.keys(found.cards).length > 0 && found.n !== n) {

@@ -208,6 +208,17 @@ export const holdsFor = (mechanism) => call("holds", mechanism);
 /** The largest number that the coin says. */
 export const largestSaid = (mechanism) => (coinOf(mechanism)[0].largest === undefined ? 1 : call("largest", mechanism));
 
+/** Which numbers the coin can say: how many, the largest, and neighbours that have a fixed sum. */
+export function shapeOf(mechanism) {
+  const { k, coin } = mechanism;
+  const isOne = coin === "rr" && k > 2 ? [[0, k, 1]] : [];
+  const isSet = Array.isArray(coin) && coin[0] === "subset" ? [[0, k, coin[1]]] : isOne;
+  const sizes = widths(itemsOf(mechanism) ?? []);
+  const edges = sizes.map((width, at) => [sizes.slice(0, at).reduce((sum, one) => sum + one, 0), width]);
+  const items = edges.filter(([, width]) => width > 1).map(([start, width]) => [start, start + width, 1]);
+  return { numbers: numbersOf(mechanism), largest: largestSaid(mechanism), sums: sizes.length > 0 ? items : isSet };
+}
+
 /** The loss of the coin by itself, and behind masks whose weight changes by e^step at most. */
 export const bareLoss = (mechanism, lie) => call("bare", mechanism, lie);
 export const lossBehind = (mechanism, lie, step) => call("behind", mechanism, lie, step);

@@ -149,8 +149,23 @@ class Closing(ClosingChecks):
     def _announced_by_all(self, requests: Mapping[int, Any]) -> Facts:
         """What dealers say when they close, but those whose cards nobody has."""
         return self._close_dealers(
-            {number: _wish(requests.get(number)) for number in self._needed(requests)}
+            {
+                number: _wish(requests.get(number)) | self._challenge(number, requests)
+                for number in self._needed(requests)
+            }
         )
+
+    def _challenge(self, number: int, requests: Mapping[int, Any]) -> dict[str, Any]:
+        """Of verified cards: a dealer commits to its noise, then the collector draws slots."""
+        if not self.survey.dealing.is_verified or number not in requests:
+            return {}
+        assert self.collector is not None  # checked: verified cards are closed with all tokens
+        drawn = self.collector.get(f"{self.path}/challenge?dealer={number}")
+        if drawn["slots"] is None:  # drawn once: whoever goes on asks for the same ones
+            asked = {"request": requests[number], "nonce": drawn["nonce"]}
+            told = self.dealers[number].post(f"{self.path}/commit", asked) | {"dealer": number}
+            drawn |= self.collector.post(f"{self.path}/challenge", told)
+        return dict(drawn)
 
     def _burned(self, dealers: Iterable[int]) -> Facts:
         """That keys are burned of dealers without whom there is a result; they may be away."""

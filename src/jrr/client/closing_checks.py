@@ -38,6 +38,7 @@ class ClosingChecks:
             UnreachableError: A server that is needed does not answer.
         """
         self._check_wish(ending)
+        self._check_verified(ending)
         try:
             if not self.survey.announces or ending.without_sum:
                 self._check_servers()
@@ -85,6 +86,17 @@ class ClosingChecks:
             raise ArgumentError(
                 "by, merge_small, request, discard_small, discard_unknown and without_sum must be "
                 "left out: the survey's card sums are not announced"
+            )
+
+    def _check_verified(self, ending: Ending) -> None:
+        """Refuse to carry files where dealers commit and are challenged in turn."""
+        missing = set(range(len(self.survey.dealing.addresses))) - set(self.dealers)
+        apart = missing or self.collector is None or ending.sums
+        if self.survey.dealing.is_verified and not ending.without_sum and apart:
+            raise ProtocolError(
+                "the tokens of the collector and of every dealer must be given to close a survey "
+                "with verified cards: they answer each other in turn, which no files carry (of "
+                "dealers, tokens with the right to deal are enough); nothing was closed"
             )
 
     def _check_servers(self) -> None:
@@ -270,7 +282,7 @@ class ClosingChecks:
             DamagedError: It is not what the dealers of this survey tell.
         """
         expected = len(self.survey.dealing.addresses)
-        if len(given) != expected or not all(set(one) == set(SUMS) for one in given):
+        if len(given) != expected or not all(set(one) - {"openings"} == set(SUMS) for one in given):
             raise DamagedError(f"sums must be what {expected} dealers told, a file from each")
         announced = [one["sums"] for one in given] if self.survey.announces else []
         for one in announced:
@@ -279,7 +291,10 @@ class ClosingChecks:
         # Of cards whose sums are announced it does not matter from how many decks they are.
         has_decks = any(not one.mechanism.announced for one in self.survey.dealt)
         decks = [one["decks"] for one in given if one["decks"]] if has_decks else []
-        return {"announced": announced, "undealt": undealt, "decks": max(decks, default=None)}
+        told = {"announced": announced, "undealt": undealt, "decks": max(decks, default=None)}
+        if self.survey.dealing.is_verified:
+            told["openings"] = [one.get("openings") for one in given]
+        return told
 
 
 def names_cards(request: Any) -> bool:

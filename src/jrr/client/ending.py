@@ -55,7 +55,8 @@ class Prospect:
 
 def dealer_sums(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Of what a dealer says when it closes, what the collector needs: a file carries it."""
-    return {name: reply.get(name) for name in SUMS}
+    told = {name: reply.get(name) for name in SUMS}
+    return told if "openings" not in reply else told | {"openings": reply["openings"]}
 
 
 def read_carried(text: str, allowed: str) -> dict[str, Any]:

@@ -57,6 +57,8 @@ def read_cards(path: Path, survey: "Survey") -> Hands:
 
 def _to_json(mechanism: "Mechanism", hand: Hand) -> dict[str, Any]:
     """One card, or one from each of several dealers."""
+    if hand.proving is not None:
+        return {"proving": hand.proving.to_document(), "serials": hand.serials}
     several = isinstance(hand.card, tuple)
     cards = hand.card if several else (hand.card,)
     return {
@@ -67,6 +69,10 @@ def _to_json(mechanism: "Mechanism", hand: Hand) -> dict[str, Any]:
 
 
 def _from_json(mechanism: "Mechanism", entry: Any) -> Hand:
+    if "proving" in entry:
+        from jrr.dealing.verified.proving import Proving  # needs rbcl
+
+        return Hand(None, tuple(entry["serials"]), Proving.from_document(entry["proving"]))
     cards = tuple(card_from_json(mechanism, card) for card in entry["cards"])
     serials = None if entry["serials"] is None else tuple(entry["serials"])
     return Hand(cards if entry["several"] else cards[0], serials)

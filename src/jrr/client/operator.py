@@ -103,6 +103,7 @@ class Operator:
     survey: "Survey"
     dealing: Mapping[int, Admin] = field(default_factory=dict)  # those who deal, by number
     collector: Admin | None = None
+    ca: str | Path | None = None  # file of certificates to trust
 
     def __post_init__(self) -> None:
         if not self.dealing and self.collector is None:
@@ -139,7 +140,7 @@ class Operator:
             collector = Admin(
                 survey.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
             )
-        return cls(survey, dealing, collector)
+        return cls(survey, dealing, collector, ca)
 
     @property
     def link(self) -> str:
@@ -254,8 +255,23 @@ class Operator:
         for number, server in self.dealing.items():
             states[self.name_of(number)] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and self.survey.dealing.may_begin(n):
-            states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
+            opening = {"n": n} | self._promises()
+            states[COLLECTOR] = self.collector.post(f"{self.path}/open", opening)["state"]
         return states
+
+    def _promises(self) -> dict[str, Any]:
+        """Of verified cards: what each dealer promises, which the collector records."""
+        if not self.survey.dealing.is_verified:
+            return {}
+        path = f"{self.survey.path}/promise"
+        return {"promises": [dealer.get(path) for dealer in self._all_dealers()]}
+
+    def _all_dealers(self) -> list[Admin]:
+        """Everybody who deals: those whose tokens are not here are asked what all may ask."""
+        return [
+            self.dealing.get(number) or Admin(address, None, self.ca)
+            for number, address in enumerate(self.survey.dealing.addresses)
+        ]
 
     def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
         """End enrolment: cards for exactly those who enrolled, and answers may come.

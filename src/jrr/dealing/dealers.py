@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+from msgspec.structs import force_setattr, replace
+
 from jrr._base import checks
 from jrr.dealing.interface import Dealing, Hand, Hands, Person
 from jrr.dealing.messages import ask_for_cards, ask_for_place, card_request, same_everywhere
@@ -30,6 +33,8 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
     urls: tuple[str, ...]
     leave_out: bool = False  # whether to answer without those that cannot be reached
     enrol_first: bool = False  # whether cards are dealt to exactly those who enrolled
+    # Whether dealers commit to every card and answers are proved; left out where they do not.
+    verified: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.urls) <= MOST_DEALERS:
@@ -40,6 +45,13 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
             raise checks.refusal("leave_out", True, "false with one dealer")
         if self.enrol_first and len(self.urls) > 1:
             raise checks.refusal("enrol_first", True, "false where several dealers deal")
+        if not self.verified:  # one document for one survey
+            force_setattr(self, "verified", UNSET)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether dealers commit to every card, and answers are proved."""
+        return self.verified is True
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -55,6 +67,10 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
     def enrols(self) -> bool:
         """Whether people enrol first."""
         return self.enrol_first
+
+    def as_verified(self) -> Dealing:
+        """The same where every card is committed to."""
+        return replace(self, verified=True)
 
     def are_enough(self, gave: Sequence[bool]) -> bool:
         """All of them, or where some may be left out at least one."""
@@ -79,6 +95,27 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
                 raise checks.refusal(f"mechanism of {question.name}", question.mechanism, allowed)
         if not dealt:
             raise ArgumentError("dealing must be 'none' where no question has cards")
+        if self.is_verified:
+            self._check_verified(dealt)
+
+    def _check_verified(self, dealt: Sequence["SensitiveQuestion"]) -> None:
+        """Refuse what cannot be verified: the one place that says what that is."""
+        if self.enrol_first:
+            allowed = "left out where people enrol first: their cards are of one deck"
+            raise checks.refusal("verified", True, allowed)
+        for question in dealt:
+            mechanism: Any = question.mechanism  # with announced sums it is MRR
+            if not mechanism.announced:
+                allowed = (
+                    f"left out with the mechanism {mechanism.brief()} of {question.name}: only "
+                    "masks whose sums are announced can be committed to one by one"
+                )
+                raise checks.refusal("verified", True, allowed)
+            if mechanism.announcements > 1:
+                allowed = (
+                    f"left out where cards may be in several sums, as those of {question.name}"
+                )
+                raise checks.refusal("verified", True, allowed)
 
     def enrol(self, survey: "Survey", person: Person, patience: float) -> "Steps[None]":
         """Take a place in the next deal."""
@@ -89,6 +126,10 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
 
     def hands(self, survey: "Survey", person: Person, patience: float) -> "Steps[Hands]":
         """One's cards from every dealer."""
+        if self.is_verified:
+            from jrr.dealing.verified.fetching import verified_hands  # needs rbcl
+
+            return (yield from verified_hands(survey, person, patience))
         # A dealer that serves another survey ends it here; a silent one only costs the cards.
         same = yield from same_everywhere(survey, patience, silence_is_fine=True)
         dealt: list[_Dealt | None] = []

@@ -139,6 +139,14 @@ class SurveyDecks:
         """The cards at a place, by question, as JSON values."""
         return {name: decks.card(block, seat) for name, decks in self.questions.items()}
 
+    def given(self, block: int, seat: int, asked: Any) -> dict[str, Any]:
+        """What is replied to whoever sits there; asked: for verified cards only."""
+        return {"cards": self.cards(block, seat)}
+
+    def promise(self) -> dict[str, Any]:
+        """What everybody may know of verified cards; of others there is nothing."""
+        return {}
+
     def _new_order(self, block: int) -> Permutation:
         return Permutation(self._key, self.block_size, b"seats:" + block.to_bytes(8, "little"))
 

@@ -16,6 +16,7 @@ from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.states import ENROLLING, OPEN, State
 
 if TYPE_CHECKING:
+    from jrr.dealing.verified.proving import Proving
     from jrr.mechanisms.base import Mechanism
     from jrr.protocol.steps import Steps
     from jrr.survey.sensitive import SensitiveQuestion
@@ -61,6 +62,7 @@ class Hand:
     card: Any  # of several dealers a tuple, one card from each
     # One from each dealer, None from one that was left out; where card sums are announced.
     serials: tuple[str | None, ...] | None = None
+    proving: "Proving | None" = None  # of a verified card: what its answer is proved with
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,19 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
     def enrols(self) -> bool:
         """Whether people enrol first, and cards are dealt to exactly those who did."""
         return False
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether who deals commits to every card, and answers are proved."""
+        return False
+
+    def as_verified(self) -> "Dealing":
+        """The same where who deals commits to every card, and answers are proved.
+
+        Raises:
+            ArgumentError: Nobody knows how.
+        """
+        raise checks.refusal("verified", True, "left out but where dealers deal the cards")
 
     @property
     def first_state(self) -> State:

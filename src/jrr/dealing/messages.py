@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
+from jrr.dealing.serials import serial_from_hex
 from jrr.errors import DamagedError, ProtocolError
 from jrr.protocol.documents import (
     Hash,
@@ -27,6 +28,7 @@ from jrr.protocol.steps import (
 )
 
 if TYPE_CHECKING:
+    from jrr.dealing.verified.cards import SerialNonce
     from jrr.survey.survey import Survey
 
 Party = Annotated[int, Meta(ge=0, le=255)]
@@ -38,6 +40,8 @@ class CardRequest(Message):
     pseudonym: str
     key: str | UnsetType = UNSET  # what a committee seals to
     device: str | UnsetType = UNSET  # a secret of the device that asks: nobody else gets the cards
+    serial: str | UnsetType = UNSET  # of verified cards, chosen by the device
+    nonce: str | UnsetType = UNSET
 
     @property
     def name(self) -> bytes:
@@ -50,14 +54,35 @@ class CardRequest(Message):
         return None if self.device is UNSET else hashed(_bytes("device", self.device))
 
     @property
+    def for_verified(self) -> "SerialNonce | None":
+        """What the device chose for verified cards, if it did."""
+        if self.serial is UNSET and self.nonce is UNSET:
+            return None
+        from jrr.dealing.verified.cards import SerialNonce  # needs rbcl
+
+        return SerialNonce(serial_from_hex(self.serial), _bytes("nonce", self.nonce))
+
+    @property
     def public_key(self) -> bytes:
         """The public key, which a committee needs."""
         return _bytes("key", self.key)
 
 
-def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
+def card_request(
+    pseudonym: bytes,
+    key: bytes | None = None,
+    device: bytes | None = None,
+    serial: bytes | None = None,
+    nonce: bytes | None = None,
+) -> bytes:
     """Ask for one's cards, or for a place in the next deal."""
-    given = {"pseudonym": pseudonym, "key": key, "device": device}
+    given = {
+        "pseudonym": pseudonym,
+        "key": key,
+        "device": device,
+        "serial": serial,
+        "nonce": nonce,
+    }
     return canonical_json({name: value.hex() for name, value in given.items() if value is not None})
 
 

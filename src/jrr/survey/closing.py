@@ -97,8 +97,13 @@ class ClosingRequest(_ByGroup[tuple[bytes, ...]]):
             ArgumentError: A serial number is named twice.
         """
         announcement, grouping, named = _read(survey, document, lambda _, some: _serials(some))
+        # Of verified cards a person has one serial number for all questions.
+        by_card = survey.dealing.is_verified
         everything = [
-            serial for groups in named.values() for names in groups.values() for serial in names
+            (question if by_card else "", serial)
+            for question, groups in named.items()
+            for names in groups.values()
+            for serial in names
         ]
         doubled = len(everything) - len(set(everything))
         if doubled:

@@ -5,9 +5,9 @@ True answers are used once, to make the reports, and are in nothing that is yiel
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jrr.dealing.interface import Hands, Person
+from jrr.dealing.interface import Hand, Hands, Person
 from jrr.errors import DamagedError, ProtocolError
 from jrr.protocol.addresses import split_link, without_slash
 from jrr.protocol.documents import hash_of
@@ -146,23 +146,46 @@ def contribute(
         n = (yield from check_open(survey, limits.patience)).n
         if hands.cards and hands.n != n:
             raise ProtocolError("dealer and collector name different numbers of people")
-    reports = {}
+    reports: dict[str, Any] = {}
     for whole in counted(asked):
         own = [one for one in asked if one.counted_as is whole]
         mechanisms = {one.name: one.for_people(n) for one in own}
         dealt = {one.name: hands.cards[one.name] for one in own if one.name in hands.cards}
         if len(dealt) < len(own):  # answers that share a coin have all their cards, or none
             dealt = {}
-        cards = {name: hand.card for name, hand in dealt.items()}
+        # Of a verified card the device needs what the coin says, to prove that it is possible.
+        cards = {
+            name: hand.card if hand.proving is None else _no_mask(mechanisms[name], hand)
+            for name, hand in dealt.items()
+        }
         for answer, report in whole.respond(mechanisms, values, cards, rng).items():
             serials = dealt[answer].serials if answer in dealt else None
             carded = answer in dealt
             reports[answer] = report_message(mechanisms[answer], report, carded, serials)
+            proving = dealt[answer].proving if carded else None
+            if proving is not None and serials is not None:
+                from jrr.dealing.verified.questions import possible_numbers  # needs rbcl
+
+                said = reports[answer]["report"]
+                reports[answer] |= proving.answer(
+                    answer,
+                    name,
+                    serials,
+                    possible_numbers(mechanisms[answer]),
+                    said if isinstance(said, list) else [said],
+                )
     body = upload(name, given, reports)
     kept = yield Save(body)
     if kept is not None:  # another run was faster: there is only one upload of a person
         body = kept.body
     return (yield from send(survey, body, limits.patience, hands.left_out))
+
+
+def _no_mask(mechanism: Any, hand: Hand) -> Any:
+    """Cards of 0, from as many dealers as gave one: what is reported with them the coin says."""
+    zero = 0 if mechanism.report_format.width == 2 else [0] * (mechanism.report_format.width // 2)
+    given = [serial for serial in hand.serials or () if serial is not None]
+    return zero if len(hand.serials or ()) == 1 else [zero] * len(given)
 
 
 def send(

@@ -55,6 +55,7 @@ class SurveyRequest:
     frequency: Frequency = None  # what is known of the answer to the only sensitive question
     lost: float = LOST  # share of cards that are dealt and never reported with
     closed_deck: bool = False  # cards that cancel, instead of sums announced at the end
+    verified: bool = False  # dealers commit to every card, and answers are proved
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
     capacity: int | None = None  # None: the people; ten times as many where people enrol
     opens: str | None = None
@@ -71,6 +72,8 @@ class SurveyRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
+        if self.verified:
+            object.__setattr__(self, "dealing", self.dealing.as_verified())
         deals = self.dealing.deals
         if self.closed_deck and len(self.dealing.addresses) > 1:
             raise checks.refusal("closed_deck", True, "left out where several deal")

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import DamagedError, JrrError
-from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, hashed, read_body
+from jrr.protocol.documents import (
+    Message,
+    bytes_from_hex,
+    canonical_json,
+    hashed,
+    plain,
+    read_body,
+)
 from jrr.survey.question import OpenAnswers, as_covariates, check_open_answers
 
 if TYPE_CHECKING:
+    from jrr.dealing.verified.keys import Promise
     from jrr.mechanisms.base import Mechanism
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
@@ -18,10 +26,17 @@ if TYPE_CHECKING:
 MOST_NAMES = 100_000  # hashes in one request
 
 
+class _Signed(Message):
+    commitments: list[str]
+    signature: str
+
+
 class _Report(Message):
     carded: bool
     report: Any
     serials: list[str | None] | None = None
+    commitments: list[_Signed | None] | None = None  # of verified cards, and what proves the answer
+    proof: str | None = None
 
 
 class _Upload(Message):
@@ -41,6 +56,7 @@ class StoredReport:
     carded: bool
     report: bytes
     serials: tuple[bytes | None, ...] = ()  # of its cards, one from each dealer; () where none
+    signed: tuple[bytes | None, ...] = ()  # of verified cards: to what each dealer is committed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,20 +112,27 @@ def upload_limit(survey: "Survey") -> int:
     reports = sum(
         128 + 16 * one.mechanism.report_format.width + 64 * dealers for one in survey.sensitive
     )
+    if survey.dealing.is_verified:
+        from jrr.dealing.verified.uploads import most_bytes  # needs rbcl
+
+        reports += sum(most_bytes(one.mechanism, dealers) for one in survey.dealt)
     spelled = sum(12 * len(text) + 8 for text in texts)  # \uXXXX, twice beyond 16 bits
     return 4096 + reports + spelled + 64 * len(survey.open)
 
 
-def read_upload(survey: "Survey", body: bytes, n: int | None = None) -> StoredAnswers:
+def read_upload(
+    survey: "Survey", body: bytes, n: int | None = None, promises: Sequence["Promise"] = ()
+) -> StoredAnswers:
     """Answers that fit the survey: a report of exactly the questions that were asked.
 
     Args:
         survey: Which asks.
         body: As it came.
         n: People who were dealt cards, once enrolment fixed that.
+        promises: Of the dealers, where cards are verified.
 
     Raises:
-        DamagedError: They do not fit. What was answered is not repeated.
+        DamagedError: They do not fit, or a proof proves nothing. What was answered is not repeated.
     """
     document = read_body(body, _Upload)
     pseudonym = bytes_from_hex(document.pseudonym)
@@ -127,13 +150,21 @@ def read_upload(survey: "Survey", body: bytes, n: int | None = None) -> StoredAn
         open=canonical_json(answers).decode(),
         covariates=canonical_json(as_covariates(survey.open, answers)).decode(),
         reports={
-            question.name: _stored(question, document.reports[question.name], n)
+            question.name: _stored(
+                question, document.reports[question.name], n, pseudonym, promises
+            )
             for question in asked
         },
     )
 
 
-def _stored(question: "SensitiveQuestion", document: _Report, n: int | None) -> StoredReport:
+def _stored(
+    question: "SensitiveQuestion",
+    document: _Report,
+    n: int | None,
+    pseudonym: bytes,
+    promises: Sequence["Promise"],
+) -> StoredReport:
     carded = document.carded
     if carded and not question.deals:
         raise DamagedError("carded must be false where no cards are dealt")
@@ -147,9 +178,19 @@ def _stored(question: "SensitiveQuestion", document: _Report, n: int | None) -> 
         raise DamagedError(
             "serials must be given exactly with a card of a question whose card sums are announced"
         )
-    return StoredReport(
-        carded=carded, report=report, serials=_serials(question.survey, document.serials)
+    serials = _serials(question.survey, document.serials)
+    proved = carded and question.survey.dealing.is_verified
+    if (document.commitments is not None, document.proof is not None) != (proved, proved):
+        raise DamagedError("commitments and proof must be given exactly with a verified card")
+    if not proved:
+        return StoredReport(carded=carded, report=report, serials=serials)
+    from jrr.dealing.verified.uploads import check_verified  # needs rbcl
+
+    told = document.report if isinstance(document.report, list) else [document.report]
+    signed = check_verified(
+        question, promises, pseudonym, serials, told, plain(document.commitments), document.proof
     )
+    return StoredReport(carded=True, report=report, serials=serials, signed=signed)
 
 
 def _serials(survey: "Survey", serials: list[str | None] | None) -> tuple[bytes | None, ...]:

@@ -82,6 +82,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "frequency": _frequency,
     "closed_deck": _flag,
     "deck": _whole,
+    "verified": _flag,
     "capacity": _whole,
     "opens": _time,
     "closes": _time,

@@ -1,10 +1,11 @@
-"""`jrr audit`: claims tried by experiment."""
+"""`jrr audit`: dealers checked, claims tried by experiment."""
 
 import click
 
 from jrr.cli.lazy import LazyGroup
 
 COMMANDS = {
+    "cards": "Check what dealers told of verified cards.",
     "privacy": "Try to refute the privacy claim of a mechanism.",
     "program": "Try to refute the privacy claim of any program.",
 }
@@ -12,9 +13,9 @@ COMMANDS = {
 
 @click.group(cls=LazyGroup, package=__name__, table=COMMANDS)
 def audit() -> None:
-    """Try to refute a privacy claim by experiment.
+    """Check what dealers told, or try to refute a privacy claim by experiment.
 
-    A part of the trials chooses two values and the reports that tell them apart best; the rest
-    measures them. A true claim is refuted with chance 1 in 10,000 at most; that nothing is found
-    proves nothing. Exit codes: 0 no violation found, 1 violation found.
+    Of claims: a part of the trials chooses two values and the reports that tell them apart best;
+    the rest measures them. A true claim is refuted with chance 1 in 10,000 at most; that nothing
+    is found proves nothing. Exit codes: 0 no violation found, 1 violation found.
     """

@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA512
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
-from msgspec import Meta
+from msgspec import Meta, ValidationError, convert
 
 from jrr.dealing.verified import oprf
 from jrr.dealing.verified.group import as_number, digest, read_point
@@ -44,6 +44,23 @@ class Promise(Message):
 def survey_context(survey: str, promises: Sequence[Promise]) -> bytes:
     """What proofs are bound to: the survey and the promises of all its dealers."""
     return digest("survey", bytes.fromhex(survey), *(one.context(survey) for one in promises))
+
+
+def read_promises(document: object, dealers: int) -> list[Promise]:
+    """The promises of all dealers, in order.
+
+    Raises:
+        DamagedError: They are not, or a key is none.
+    """
+    if not isinstance(document, list) or len(document) != dealers:
+        raise DamagedError(f"promises must be a list of {dealers}, one from each dealer")
+    try:
+        found = [convert(one, Promise) for one in document]
+    except ValidationError as error:
+        raise DamagedError(f"promises are not acceptable: {error}") from None
+    for one in found:
+        one.check()
+    return found
 
 
 class Secrets:

@@ -108,6 +108,11 @@ class NoiseSeeds:
         self._tree = Tree([b"".join(self._hashes(number)) for number in range(sums.count)])
 
     @property
+    def slots(self) -> int:
+        """How many there are of each sum."""
+        return SLOTS
+
+    @property
     def root(self) -> bytes:
         """What the dealer promises."""
         return self._tree.root

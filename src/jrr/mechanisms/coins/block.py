@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -89,6 +90,12 @@ class Block(Coin):
     def numbers(self) -> int:
         """One for an item with two answers, otherwise one for each answer."""
         return sum(widths(self.sizes))
+
+    @property
+    def fixed_sums(self) -> tuple[tuple[int, int, int], ...]:
+        """Of an item with more than two answers one is told."""
+        edges = np.cumsum((0, *widths(self.sizes))).tolist()
+        return tuple((start, end, 1) for start, end in pairwise(edges) if end > start + 1)
 
     @cached_property
     def _strides(self) -> NDArray[np.int64]:

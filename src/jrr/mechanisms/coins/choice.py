@@ -55,6 +55,11 @@ class Choice(Coin):
         """One."""
         return 1
 
+    @property
+    def fixed_sums(self) -> tuple[tuple[int, int, int], ...]:
+        """Of more than two values one is told."""
+        return ((0, self.k, 1),) if self.k > 2 else ()
+
     def truth_for(self, epsilon: float) -> float:
         """The largest p whose loss is ε, on the private side of rounding."""
         p = private_side(

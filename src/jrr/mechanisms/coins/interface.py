@@ -104,6 +104,11 @@ class Coin(ABC):
     def words(self) -> int:
         """How many random words one toss takes."""
 
+    @property
+    def fixed_sums(self) -> tuple[tuple[int, int, int], ...]:
+        """Neighbours whose sum is always the same: the first, one behind the last, and the sum."""
+        return ()
+
     def support(self, sums: Any, n: Any) -> Any:
         """How many of n reports support each value, from the sums of their numbers.
 

@@ -69,6 +69,11 @@ class Subset(Coin):
         """One for the truth, and one for each value in the set."""
         return 1 + self.size
 
+    @property
+    def fixed_sums(self) -> tuple[tuple[int, int, int], ...]:
+        """The set has always the same size."""
+        return ((0, self.k, self.size),)
+
     def truth_for(self, epsilon: float) -> float:
         """The largest p whose loss is ε, on the private side of rounding."""
         best = self.ideal_chances(epsilon)[0]

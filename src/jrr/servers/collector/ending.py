@@ -105,6 +105,9 @@ def close(store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
         return 0
     if _is_told(held, wish.announcement) or (held.sums is not None and wish.announcement == 1):
         return 0
+    chosen = wish.by is None or tuple(wish.by) == held.grouping.by
+    if held.challenge.get("dealers") and (wish.discard or not chosen):
+        raise noise_drawn()
     unwanted = read_serials(held.survey, wish.discard)
     discarded = 0
     with store.connection.begin_nested():  # other jobs share this transaction
@@ -142,7 +145,12 @@ def closing_request(
     return _request(store, held, dealer, CardGrouping() if ahead else held.grouping)
 
 
-def keep_sums(store: "CollectorStore", held: "CollectorSurvey", document: object) -> None:
+def keep_sums(
+    store: "CollectorStore",
+    held: "CollectorSurvey",
+    document: object,
+    record: bytes | None = None,
+) -> None:
     """Keep what dealers told of their cards; the same again is fine.
 
     With the last announcement serial numbers are forgotten.
@@ -158,7 +166,7 @@ def keep_sums(store: "CollectorStore", held: "CollectorSurvey", document: object
         named = _request(store, held, dealer, told.grouping)
         if named.sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
             raise Problem(409, "conflict", "the sum is of other reports than are here")
-    store.keep_sums(held, sums)
+    store.keep_sums(held, sums, record)
 
 
 def check_settling(held: "CollectorSurvey") -> None:
@@ -176,6 +184,15 @@ def check_discarding(held: "CollectorSurvey") -> None:
     check_settling(held)
     if held.sums is not None:
         raise _forgotten()
+    if held.challenge.get("dealers"):
+        raise noise_drawn()
+
+
+def noise_drawn() -> Problem:
+    """Of verified cards, once a dealer knows which noise is used."""
+    return Problem(
+        409, "announced", "noise was drawn for the cards that were named: none can be left out"
+    )
 
 
 def read_serials(survey: "Survey", serials: Mapping[str, Sequence[str]]) -> dict[str, list[bytes]]:

@@ -142,5 +142,5 @@ class Intake:
 
 def _without_serials(answers: "StoredAnswers") -> "StoredAnswers":
     """As answers are compared: without what is not part of them."""
-    reports = {name: replace(one, serials=()) for name, one in answers.reports.items()}
+    reports = {name: replace(one, serials=(), signed=()) for name, one in answers.reports.items()}
     return replace(answers, reports=reports, covariates="")

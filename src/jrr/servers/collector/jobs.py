@@ -1,13 +1,16 @@
 """What the collector does to its database; each job checks first and writes last."""
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
+from jrr.errors import ArgumentError
+from jrr.protocol.documents import plain
 from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
-from jrr.servers.collector import ending, intake, results
+from jrr.servers.collector import ending, intake, results, verified_ending
 from jrr.servers.collector.change import ChangeWish, changes
 from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.intake import IncomingAnswers
@@ -63,24 +66,42 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         store = CollectorStore(connection)
         return store.by_day(store.find(name).name)
 
-    def open(self, connection: Connection, name: str, n: int | None = None) -> State:
-        """Begin to take answers; n: how many people were dealt cards, after enrolment."""
+    def told_facts(self, held: "HeldSurvey") -> dict[str, Any]:
+        """What dealers promise of verified cards."""
+        assert isinstance(held, CollectorSurvey)
+        return {} if held.promised is None else {"promises": json.loads(held.promised)}
+
+    def open(
+        self,
+        connection: Connection,
+        name: str,
+        n: int | None = None,
+        promises: Sequence[object] | None = None,
+    ) -> State:
+        """Begin to take answers.
+
+        n: How many people were dealt cards, after enrolment. promises: Of verified cards, what each
+        dealer promises: recorded once, before the first answer.
+        """
         store = CollectorStore(connection)
         check_wave(connection, store.find(name).survey)
         held = store.find(name, lock=True)
         check_state(Act.OPEN, held)
+        recorded = _recorded(held.survey, promises)
         if held.state == OPEN:
             if n != held.n:
                 raise Problem(409, "conflict", f"the survey is open for n={held.n}")
+            if recorded != held.promised:
+                raise Problem(409, "conflict", "the survey is open with other promises of dealers")
             return OPEN
         held.survey.dealing.check_people(held.survey.dealt, n)
-        store.move(held, OPEN, n=n)
+        store.move(held, OPEN, n=n, promises=recorded)
         return OPEN
 
     def read(self, held: CollectorSurvey, body: bytes) -> IncomingAnswers:
         """Answers that fit the survey, before the database is asked anything."""
         check_state(Act.REPORT_AGAIN, held)
-        answers = read_upload(held.survey, body, held.n)
+        answers = read_upload(held.survey, body, held.n, held.promises)
         return IncomingAnswers(held.name, held.n, held.survey.capacity, answers)
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
@@ -134,12 +155,47 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         ending.check_discarding(held)
         return store.discard(held, ending.read_serials(held.survey, serials))
 
-    def keep_sums(self, connection: Connection, name: str, document: object) -> State:
+    def record_of(
+        self, connection: Connection, name: str, document: Mapping[str, Any], openings: object
+    ) -> bytes | None:
+        """Of verified cards the public record, if what dealers told is as it must be."""
+        store = CollectorStore(connection)
+        held = store.find(name)
+        if not held.survey.dealing.is_verified or held.sums is not None:
+            return None
+        held.told.adding(held.survey, document)
+        return verified_ending.record_of(store, held, document, openings)
+
+    def keep_sums(
+        self, connection: Connection, name: str, document: object, record: bytes | None = None
+    ) -> State:
         """Keep what dealers told of their cards: from now on there is a result."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        ending.keep_sums(store, held, document)
+        if record is None and held.survey.dealing.is_verified and held.sums is None:
+            raise Problem(409, "busy", "the sums were not checked: send them again")
+        ending.keep_sums(store, held, document, record)
         return held.state
+
+    def challenged(self, connection: Connection, name: str, dealer: int) -> dict[str, Any]:
+        """Of verified cards, what is drawn already: the nonce, and perhaps a dealer's slots."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        nonce = verified_ending.nonce(store, held)
+        drawn = held.challenge["dealers"].get(str(dealer), {})
+        return {"nonce": nonce, "slots": drawn.get("slots")}
+
+    def challenge(
+        self, connection: Connection, name: str, told: verified_ending.Commitments
+    ) -> dict[str, Any]:
+        """Of verified cards, which slot of noise is used of each sum; drawn once."""
+        store = CollectorStore(connection)
+        return verified_ending.challenge(store, store.find(name, lock=True), told)
+
+    def public_record(self, connection: Connection, name: str) -> bytes:
+        """Of verified cards, what anybody may check."""
+        store = CollectorStore(connection)
+        return verified_ending.public_record(store, store.find(name))
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
@@ -194,3 +250,15 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         from jrr.servers.collector.export import export_answers  # needs pyarrow
 
         return export_answers(held, store.answer_blocks(held), kind)
+
+
+def _recorded(survey: "Survey", promises: Sequence[object] | None) -> str | None:
+    """What dealers promise, as it is stored; None where cards are not verified."""
+    if not survey.dealing.is_verified:
+        if promises is not None:
+            raise ArgumentError("promises must be left out where cards are not verified")
+        return None
+    from jrr.dealing.verified.keys import read_promises  # needs rbcl
+
+    found = read_promises(promises, len(survey.dealing.addresses))
+    return json.dumps([plain(one) for one in found])

@@ -13,6 +13,8 @@ from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorSurvey
+from jrr.servers.collector.verified_ending import Commitments
+from jrr.servers.common.aside import Aside
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, SurveyMemory, utc_now
@@ -30,6 +32,7 @@ PUBLIC, ADMIN = "/v1/surveys/{name}", "/v1/admin/surveys/{name}"
 
 class _Opening(Message):
     n: int | None  # people who were dealt cards, after enrolment
+    promises: list[Any] | None = None  # of verified cards, one of each dealer
 
 
 class _Unwanted(Message):
@@ -57,8 +60,8 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     @app.post(f"{ADMIN}/open", dependencies=ADMIN_ONLY)
     async def open_survey(name: Name, request: Request) -> dict[str, Any]:
         """Begin to take answers; after enrolment, n says how many were dealt cards."""
-        n = read_body(await request.body(), _Opening).n
-        return {"state": await writer.run(jobs.open, name, n)}
+        asked = read_body(await request.body(), _Opening)
+        return {"state": await writer.run(jobs.open, name, asked.n, asked.promises)}
 
     @app.get(ADMIN, dependencies=ADMIN_ONLY)
     async def show(name: Name) -> dict[str, Any]:
@@ -74,12 +77,18 @@ def _add_uploads(app: FastAPI, writer: Writer, jobs: CollectorJobs, memory: Surv
         """Take somebody's answers once; the same again is fine, others are a conflict."""
         raise unknown_survey()  # whatever has a name goes to `take`
 
+    aside = Aside()
+
     async def limit(name: str) -> int:
         held: CollectorSurvey = await memory.find(name)
         return held.upload_limit
 
     async def take(name: str, body: bytes) -> bool:
-        answers = jobs.read(await memory.find(name), body)
+        held = await memory.find(name)
+        if held.survey.dealing.is_verified:  # milliseconds of processor, during which others wait
+            answers = await aside.run(jobs.read, held, body)
+        else:
+            answers = jobs.read(held, body)
         return await writer.run_bulk(jobs.receive_all, answers)
 
     app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit, take))
@@ -140,11 +149,30 @@ def _add_closing(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJo
         unwanted = read_body(await request.body(), _Unwanted).serials
         return {"discarded": await writer.run(jobs.discard, name, unwanted)}
 
+    @app.get(f"{ADMIN}/challenge", dependencies=ADMIN_ONLY)
+    async def challenged(name: Name, dealer: str = "0") -> dict[str, Any]:
+        """Of verified cards: the nonce that noise depends on, and slots that are drawn already."""
+        return await writer.run(jobs.challenged, name, _whole_number("dealer", dealer))
+
+    @app.post(f"{ADMIN}/challenge", dependencies=ADMIN_ONLY)
+    async def challenge(name: Name, request: Request) -> dict[str, Any]:
+        """Of verified cards: the slot of noise that is used of each sum; drawn once, ever."""
+        told = read_body(await request.body(), Commitments)
+        return {"slots": await writer.run(jobs.challenge, name, told)}
+
+    @app.get(f"{PUBLIC}/record")
+    async def record(name: Name) -> Response:
+        """Of verified cards: what dealers promised, signed and told, for anybody to check."""
+        found = await read_aside(engine, jobs.public_record, name)
+        return Response(found, media_type="application/json")
+
     @app.post(f"{ADMIN}/sums", dependencies=ADMIN_ONLY)
     async def sums(name: Name, request: Request) -> dict[str, Any]:
         """Keep what dealers told of their cards, and forget the serial numbers."""
         told = read_body(await request.body(), dict[str, Any])
-        state = await writer.run(jobs.keep_sums, name, told)
+        openings = told.pop("openings", None)
+        record = await read_aside(engine, jobs.record_of, name, told, openings)
+        state = await writer.run(jobs.keep_sums, name, told, record)
         await scrubbed()
         return {"state": state}
 

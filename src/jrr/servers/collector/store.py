@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
 from jrr.survey.other_waves import BEFORE, YES
 
 if TYPE_CHECKING:
+    from jrr.dealing.verified.keys import Promise
     from jrr.estimation.told_sums import CardSums
 
 ROWS = 20_000  # reports read at a time
@@ -63,6 +65,8 @@ class CollectorSurvey(HeldSurvey):
     grouping: CardGrouping  # in which cells sums are asked for; chosen at the end
     chosen_for: int  # for which announcement they were chosen; 0 before the end
     gave_up: bool  # whether no more sums are asked for: serial numbers are forgotten
+    promised: str | None = None  # JSON: what dealers promise of verified cards, once it is open
+    drawn: str | None = None  # JSON: of their closing sums, nonce and slots
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -73,6 +77,21 @@ class CollectorSurvey(HeldSurvey):
     def upload_limit(self) -> int:
         """Bytes that no upload exceeds."""
         return upload_limit(self.survey)
+
+    @cached_property
+    def promises(self) -> "Sequence[Promise]":
+        """What dealers promise of verified cards; nothing where they are not."""
+        if self.promised is None:
+            return ()
+        from jrr.dealing.verified.keys import read_promises  # needs rbcl
+
+        return read_promises(json.loads(self.promised), len(self.survey.dealing.addresses))
+
+    @cached_property
+    def challenge(self) -> dict[str, Any]:
+        """Nonce and slots of the closing sums of verified cards, as far as they are drawn."""
+        found: dict[str, Any] = {} if self.drawn is None else json.loads(self.drawn)
+        return found
 
     @cached_property
     def told(self) -> ToldSums:
@@ -136,6 +155,9 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
         Column("grouping", Text),  # JSON: in which cells sums are asked for, once it is closed
         Column("gave_up", Boolean),  # no more sums are asked for
+        Column("promises", Text),  # JSON: what dealers promise of verified cards, once it is open
+        Column("challenge", Text),  # JSON: nonce and slots of their closing sums, drawn once
+        Column("record", LargeBinary),  # compressed: what everybody may check of those cards
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
@@ -167,6 +189,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         Column("dealer", Integer, primary_key=True),  # its number in the survey
         Column("serial", LargeBinary(16), primary_key=True),  # each once
         Column("pseudonym", LargeBinary(32), nullable=False),  # who came with it
+        Column("signed", LargeBinary),  # of a verified card: commitments and the dealer's signature
         Index("serials_by_person", "survey", "pseudonym"),
         sqlite_with_rowid=False,
     )
@@ -201,6 +224,8 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             grouping=grouping,
             chosen_for=chosen_for,
             gave_up=bool(row.gave_up),
+            promised=row.promises,
+            drawn=row.challenge,
         )
 
     def stored_answers(
@@ -274,9 +299,12 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
                     "dealer": dealer,
                     "serial": serial,
                     "pseudonym": who,
+                    "signed": signed,
                 }
                 for question, who, report in sent
-                for dealer, serial in enumerate(report.serials)
+                for dealer, (serial, signed) in enumerate(
+                    zip(report.serials, report.signed or repeat(None), strict=False)
+                )
                 if serial is not None
             ],
         )
@@ -396,9 +424,33 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
                 self.connection.execute(one)
         return len(gone)
 
-    def keep_sums(self, held: CollectorSurvey, sums: ToldSums) -> None:
-        """Keep what dealers told; with the last announcement serial numbers are forgotten."""
-        self._set(held.name, sums=json.dumps(sums.to_document()))
+    def keep_challenge(self, name: str, drawn: Mapping[str, Any]) -> None:
+        """Keep nonce and slots of the closing sums of verified cards."""
+        self._set(name, challenge=json.dumps(drawn))
+
+    def signed(self, held: CollectorSurvey, dealer: int) -> Iterator[tuple[str, bytes, bytes]]:
+        """Verified cards of one dealer: question, serial number, what the dealer signed."""
+        table, names = self.serials, list(held.numbers)
+        query = (
+            select(table.c.question, table.c.serial, table.c.signed)
+            .where(table.c.survey == held.name, table.c.dealer == dealer)
+            .order_by(table.c.question, table.c.serial)
+        )
+        for question, serial, signed in self.connection.execute(query):
+            yield names[question], bytes(serial), bytes(signed)
+
+    def record(self, name: str) -> bytes | None:
+        """The public record of verified cards, once there is one."""
+        query = select(self.surveys.c.record).where(self.surveys.c.survey == name)
+        found = self.connection.execute(query).scalar_one()
+        return None if found is None else bytes(found)
+
+    def keep_sums(self, held: CollectorSurvey, sums: ToldSums, record: bytes | None = None) -> None:
+        """Keep what dealers told; with the last announcement serial numbers are forgotten.
+
+        record: Of verified cards, for everybody; it has serial numbers, but nobody's report.
+        """
+        self._set(held.name, sums=json.dumps(sums.to_document()), record=record)
         if len(sums.announced) >= held.survey.announcements:
             self.forget_serials(held.name)
 

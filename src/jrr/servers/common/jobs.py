@@ -82,6 +82,10 @@ class SurveyJobs(ABC, Generic[S]):
         """The state that everybody is told."""
         return held.state
 
+    def told_facts(self, held: "HeldSurvey") -> dict[str, Any]:
+        """What everybody is told besides."""
+        return {}
+
     def find(self, connection: Connection, name: str) -> "HeldSurvey":
         """The survey as it is held now."""
         held: HeldSurvey = self.store(connection).find(name)

@@ -322,7 +322,8 @@ def role_app(
     async def status(name: Name) -> dict[str, Any]:
         """State, how many people were dealt cards, and until when answers are taken."""
         held = await remembered.find(name)
-        return {"state": jobs.told_state(held), "n": held.n, "closes": held.closes}
+        told = {"state": jobs.told_state(held), "n": held.n, "closes": held.closes}
+        return told | jobs.told_facts(held)
 
     @app.put("/v1/admin/surveys/{name}", dependencies=ADMIN_ONLY)
     async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:

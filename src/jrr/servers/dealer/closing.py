@@ -17,10 +17,10 @@ from jrr.protocol.states import CLOSED, OPEN, Act
 from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
+from jrr.servers.dealer.verified_closing import challenge_hash, commit, tell, unknown_verified
 from jrr.survey.closing import ClosingRequest, ClosingSums, closed_decks
 
 if TYPE_CHECKING:
-    from jrr.dealing.decks import SurveyDecks
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.open_decks import OpenDecks
 
@@ -30,6 +30,15 @@ class ClosingWish(Message):
 
     request: dict[str, Any] | None = None  # a ClosingRequest: the cards that came back
     without_sum: bool = False  # no sums, or no more of them: the key is burned
+    nonce: str | None = None  # of verified cards: the collector's, and the slots that it drew
+    slots: dict[str, dict[str, int]] | None = None
+
+
+class CommitWish(Message):
+    """What a dealer commits to the noise of."""
+
+    request: dict[str, Any]
+    nonce: str
 
 
 class DealerClosing:
@@ -48,17 +57,35 @@ class DealerClosing:
             _check_same(held, request)
             return {"unknown": {question: [] for question in request.questions}, "announced": True}
         self._check_next(held, request)
-        decks, dealt = self._dealt(store, held)
-        unknown = {
-            question: unknown_serials(
-                decks.questions[question],
-                [serial for names in groups.values() for serial in names],
-                dealt,
-            )
+        named = {
+            question: [serial for names in groups.values() for serial in names]
             for question, groups in request.questions.items()
         }
+        if held.survey.dealing.is_verified:
+            asked = store.all_asked(name)
+            unknown = {one: unknown_verified(some, asked) for one, some in named.items()}
+        else:
+            decks, dealt = self._dealt(store, held)
+            unknown = {
+                one: unknown_serials(decks.questions[one], some, dealt)
+                for one, some in named.items()
+            }
         found = {question: [one.hex() for one in some] for question, some in unknown.items()}
         return {"unknown": found, "announced": False}
+
+    def commit(self, connection: Connection, name: str, wish: CommitWish) -> dict[str, Any]:
+        """Of verified cards: a hash of the noise in all slots of every sum that is asked for.
+
+        Nothing is recorded: the same is told again, and it tells nothing. What opens slots is told
+        once (`close`), and then the key is burned.
+        """
+        held = DealerStore(connection).find(name)
+        if not held.survey.dealing.is_verified:
+            raise wrong_state("nothing is committed to: the survey's cards are not verified")
+        request = _read_request(held, wish.request)
+        self._check_next(held, request)
+        decks, _ = self._dealt(DealerStore(connection), held)
+        return {"committed": commit(held.survey, decks, request, wish.nonce)}
 
     def close(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
         """End a survey, or announce once more; the same request again is told the same.
@@ -73,16 +100,18 @@ class DealerClosing:
         request = _read_request(held, wish.request)
         if wish.without_sum:
             raise ArgumentError("without_sum must be false where a request is given")
-        number = request.announcement
+        number, digest = request.announcement, request.digest
+        if held.survey.dealing.is_verified:  # nobody is told what opens other slots
+            digest = challenge_hash(digest, wish.nonce, wish.slots)
         if number <= len(held.announced):
-            _check_same(held, request)
+            _check_same(held, request, digest)
             return _reply(held, held.told, number)
-        self._check_next(held, request)
-        sums = self._sums(store, held, request)
+        self._check_next(held, request, digest)
+        sums, openings = self._sums(store, held, request, wish)
         told = held.told or {"announced": [], **self._left_over(store, held)}
-        told["announced"].append({"request": request.digest, "sums": sums})
+        told["announced"].append({"request": digest, "sums": sums, "openings": openings})
         try:
-            self._keys.note_announcement(name, number, request.digest)
+            self._keys.note_announcement(name, number, digest)
         except ArgumentError:
             raise _other_request() from None
         store.tell(held, told, burns=number == held.survey.announcements)
@@ -104,14 +133,20 @@ class DealerClosing:
             store.tell(held, told or {}, burns=True)
         return _reply(store.find(held.name), told, 1)
 
-    def _check_next(self, held: HeldByDealer, request: ClosingRequest) -> None:
-        """Refuse a request that is not the next announcement, or comes when the key is burned."""
+    def _check_next(
+        self, held: HeldByDealer, request: ClosingRequest, digest: str | None = None
+    ) -> None:
+        """Refuse a request that is not the next announcement, or comes when the key is burned.
+
+        digest: Of all that is asked; None: only looked at.
+        """
         if held.state == CLOSED and held.wrapped_key is None:
             _check_same(held, request)
             raise gone("the cards are burned, and no more sums are announced")
         noted = self._keys.announced(held.name)
         number = request.announcement
-        if noted[number - 1 : number] not in ([], [request.digest]):
+        known = digest or (None if held.survey.dealing.is_verified else request.digest)
+        if known is not None and noted[number - 1 : number] not in ([], [known]):
             raise _other_request()
         if number != len(held.announced) + 1:
             raise wrong_state(f"announcement {len(held.announced) + 1} must be made first")
@@ -119,15 +154,23 @@ class DealerClosing:
             check_state(Act.FETCH_CARDS, held)
 
     def _sums(
-        self, store: DealerStore, held: HeldByDealer, request: ClosingRequest
-    ) -> dict[str, Any]:
-        """The noisy sums of the cards that came back, question by question; all of them or none."""
+        self, store: DealerStore, held: HeldByDealer, request: ClosingRequest, wish: ClosingWish
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """The noisy sums of the cards that came back, question by question; all of them or none.
+
+        And of verified cards what opens the noise that is not used.
+        """
         if request.is_empty:
             raise ArgumentError(
                 "request must name the serials of the cards that came back, got none: a sum is "
                 "told once, so nothing was announced; --without-sum ends the survey without one"
             )
         decks, dealt = self._dealt(store, held)
+        if held.survey.dealing.is_verified:
+            if wish.nonce is None or wish.slots is None:
+                raise ArgumentError("nonce and slots must be given: the cards are verified")
+            asked = store.all_asked(held.name)
+            return tell(held.survey, decks, request, wish.nonce, wish.slots, asked)
         fewest = held.survey.smallest_group
         sums = ClosingSums(
             survey=held.name,
@@ -144,7 +187,7 @@ class DealerClosing:
                 for question, groups in request.questions.items()
             },
         )
-        return sums.to_document()
+        return sums.to_document(), None
 
     def _left_over(self, store: DealerStore, held: HeldByDealer) -> dict[str, Any]:
         """What is told of cards whose sums are not announced."""
@@ -162,7 +205,7 @@ class DealerClosing:
             for one in cancelling
         }
 
-    def _dealt(self, store: DealerStore, held: HeldByDealer) -> tuple["SurveyDecks", Numbers]:
+    def _dealt(self, store: DealerStore, held: HeldByDealer) -> tuple[Any, Numbers]:
         """The decks, and the places of all cards that may have left them."""
         decks = self._decks.of(held)
         return decks, place_numbers(decks.block_size, store.places(held.name))
@@ -174,12 +217,13 @@ def _read_request(held: HeldByDealer, document: object) -> ClosingRequest:
     return ClosingRequest.from_document(held.survey, document)
 
 
-def _check_same(held: HeldByDealer, request: ClosingRequest) -> None:
-    """Refuse another request than the one whose sums were told."""
+def _check_same(held: HeldByDealer, request: ClosingRequest, digest: str | None = None) -> None:
+    """Refuse another request than the one whose sums were told; of verified cards other slots."""
     told = held.announced[request.announcement - 1 : request.announcement]
     if not told:
         raise gone("the cards are burned, and no sum was announced")
-    if told[0]["request"] != request.digest:
+    known = digest or (None if held.survey.dealing.is_verified else request.digest)
+    if known is not None and told[0]["request"] != known:
         raise _other_request()
 
 
@@ -194,8 +238,11 @@ def _other_request() -> Problem:
 def _reply(held: HeldByDealer, told: dict[str, Any] | None, announcement: int) -> dict[str, Any]:
     """What an operator hears, now or when the same is asked again."""
     assert told is not None  # of every survey that is closed
-    sums = [one["sums"] for one in told["announced"][announcement - 1 : announcement]]
+    mine = told["announced"][announcement - 1 : announcement]
+    sums = [one["sums"] for one in mine]
     facts = {fact: told[fact] for fact in ("decks", "undealt")}
+    if mine and mine[0].get("openings") is not None:
+        facts["openings"] = mine[0]["openings"]
     burned = held.wrapped_key is None
     return {
         "state": CLOSED, "n": held.n, "burned": burned, "sums": sums[0] if sums else None, **facts

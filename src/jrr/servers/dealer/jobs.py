@@ -12,7 +12,7 @@ from jrr.errors import JrrError
 from jrr.protocol.states import NEW, OPEN, Act, State
 from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
-from jrr.servers.common.problems import Problem
+from jrr.servers.common.problems import Problem, wrong_state
 from jrr.servers.dealer.closing import DealerClosing
 from jrr.servers.dealer.open_decks import OpenDecks
 from jrr.servers.dealer.seating import Seating, Visitor
@@ -109,14 +109,27 @@ class DealerJobs(SurveyJobs[DealerStore]):
         seating = self._seating(store, held, people)
 
         def cards(visitor: Visitor) -> dict[str, Any]:
-            return {"survey": name, "n": held.n, "cards": seating.cards(visitor, decks)}
+            return {"survey": name, "n": held.n, **seating.cards(visitor, decks)}
 
         return self._seated(store, seating, people, cards)
+
+    def promise(self, connection: Connection, name: str) -> dict[str, Any]:
+        """What this dealer promises of its verified cards; always the same."""
+        held = DealerStore(connection).find(name)
+        if not held.survey.dealing.is_verified:
+            raise wrong_state("nothing is promised: the survey's cards are not verified")
+        return self._decks.of(held).promise()
 
     def _seating(self, store: DealerStore, held: HeldByDealer, people: People) -> Seating:
         names = [visitor.who for visitor in people]
         invited = store.invitations(held.name, names) if held.survey.invitations else None
-        return Seating(held, invited, store.seats_of(held.name, names))
+        asked = [one.asked.serial for one in people if one.asked is not None]
+        return Seating(
+            held,
+            invited,
+            store.seats_of(held.name, names),
+            store.serial_owners(held.name, asked),
+        )
 
     def _seated(
         self, store: DealerStore, seating: Seating, people: People, act: Callable[[Visitor], T]

@@ -30,12 +30,17 @@ class OpenDecks:
             decks.forget()  # of a deal to fewer people whose transaction was taken back
             decks = None
         if decks is None:
-            decks = self._open[held.name] = SurveyDecks(
-                {one.salt: held.mechanism(one.name) for one in held.survey.dealt},
-                {one.salt: one.name for one in held.survey.dealt},
-                self._key(held),
-            )
+            decks = self._open[held.name] = self._opened(held)
         return decks
+
+    def _opened(self, held: "HeldByDealer") -> SurveyDecks:
+        mechanisms = {one.salt: held.mechanism(one.name) for one in held.survey.dealt}
+        names = {one.salt: one.name for one in held.survey.dealt}
+        if held.survey.dealing.is_verified:
+            from jrr.dealing.verified.dealer import VerifiedDecks  # needs rbcl
+
+            return VerifiedDecks(mechanisms, names, self._key(held), held.survey)
+        return SurveyDecks(mechanisms, names, self._key(held))
 
     def burn(self, name: str) -> None:
         """Forget a survey's key, in memory and for good."""

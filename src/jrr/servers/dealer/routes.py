@@ -21,12 +21,15 @@ from jrr.servers.common.web import (
     read_at_most,
     role_app,
 )
-from jrr.servers.dealer.closing import ClosingWish
+from jrr.servers.dealer.closing import ClosingWish, CommitWish
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
 
-CARD_REQUEST = body_schema(pseudonym=HEX, optional={"device": HEX})
+CARD_REQUEST = body_schema(
+    pseudonym=HEX,
+    optional={"device": HEX, "serial": {"type": "string"}, "nonce": HEX},
+)
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -49,6 +52,11 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         """One's cards of all questions; the same ones however often one asks."""
         return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
+    @app.get("/v1/surveys/{name}/promise")
+    async def promise(name: Name) -> dict[str, Any]:
+        """Of verified cards: the keys that fix them, and the root over all noise seeds."""
+        return await writer.run(jobs.promise, name)
+
     @app.post("/v1/admin/surveys/{name}/open", dependencies=ADMIN_ONLY)
     async def open_survey(name: Name) -> dict[str, Any]:
         """Begin: enrolment, or dealing on arrival."""
@@ -64,6 +72,12 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         """What closing by this request would find; nothing changes."""
         asked = read_body(await request.body(), dict[str, Any])
         return await writer.run(jobs.closing.check, name, asked)
+
+    @app.post("/v1/admin/surveys/{name}/commit", dependencies=ADMIN_ONLY)
+    async def commit(name: Name, request: Request) -> dict[str, Any]:
+        """Of verified cards: commit to the noise of the closing sums, before a slot is drawn."""
+        wish = read_body(await request.body(), CommitWish)
+        return await writer.run(jobs.closing.commit, name, wish)
 
     @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:
@@ -87,4 +101,4 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
 async def visitor(name: str, request: Request) -> Visitor:
     """Who asks, and from which device."""
     asked = read_card_request(await read_at_most(request, SMALL_BODY))
-    return Visitor(name, asked.name, asked.device_hash)
+    return Visitor(name, asked.name, asked.device_hash, asked.for_verified)

@@ -11,6 +11,7 @@ from jrr.servers.common.problems import Problem, unknown_name
 
 if TYPE_CHECKING:
     from jrr.dealing.decks import SurveyDecks
+    from jrr.dealing.verified.cards import SerialNonce
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.store import DealerStore, HeldByDealer
 
@@ -23,6 +24,7 @@ class Seat:
     number: int | None
     fetched: bool  # whether its cards may have left the dealer
     device: bytes  # hash of the device's secret; empty where it gave none
+    asked: "SerialNonce | None" = None  # what the device chose for verified cards
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Visitor:
     survey: str  # its hash
     who: bytes  # hash of the pseudonym
     device: bytes | None = None  # hash of the device's secret
+    asked: "SerialNonce | None" = None  # what it chose for verified cards
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Seating:
     held: "HeldByDealer"
     invited: Mapping[bytes, Any] | None  # None: anybody may come
     seats: dict[bytes, Seat]  # of those who ask
+    serials: dict[bytes, bytes]  # of verified cards -> whose; of those who ask
     new: dict[bytes, Seat] = field(default_factory=dict)
     fetched: list[bytes] = field(default_factory=list)  # whose cards leave for the first time
 
@@ -64,10 +68,13 @@ class Seating:
 
     def cards(self, visitor: Visitor, decks: "SurveyDecks") -> dict[str, Any]:
         """Somebody's cards of all questions; whoever has no seat is given the next one."""
+        self._check_asked(visitor)
         seat = self.seats.get(visitor.who)
         if seat is not None and seat.block is not None and seat.number is not None:
             check_device(seat, visitor.device)
-            cards = decks.cards(seat.block, seat.number)
+            if seat.asked != visitor.asked:  # the serial and the nonce are chosen once
+                raise Problem(409, "other-device", "another serial was asked with before")
+            cards = decks.given(seat.block, seat.number, visitor.asked)
             if not seat.fetched and self._is_masked:
                 self.fetched.append(visitor.who)
             return cards
@@ -77,9 +84,19 @@ class Seating:
         if self.arrivals >= self.held.survey.capacity:
             raise Problem(404, "no-card-left", "every card is dealt: answer without one")
         place = decks.place(self.arrivals)
-        cards = decks.cards(*place)  # before the seat is taken: all cards or none
+        cards = decks.given(*place, visitor.asked)  # before the seat is taken: all cards or none
         self._seat(visitor, place)
         return cards
+
+    def _check_asked(self, visitor: Visitor) -> None:
+        """Refuse verified cards without a serial of one's own, and a serial elsewhere."""
+        if (visitor.asked is not None) != self.held.survey.dealing.is_verified:
+            allowed = "serial and nonce must be given exactly where cards are verified"
+            raise Problem(422, "refused", allowed)
+        if visitor.asked is not None:
+            owner = self.serials.setdefault(visitor.asked.serial, visitor.who)
+            if owner != visitor.who:
+                raise Problem(409, "serial-used", "somebody else has asked with this serial")
 
     @property
     def _is_masked(self) -> bool:
@@ -98,6 +115,7 @@ class Seating:
             number=number,
             fetched=place is not None,
             device=visitor.device or b"",
+            asked=visitor.asked,
         )
         self.seats[visitor.who] = self.new[visitor.who] = seat
 

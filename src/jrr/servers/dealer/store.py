@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -30,6 +30,9 @@ from jrr.servers.common.store import (
 )
 from jrr.servers.dealer.seating import Seat
 
+if TYPE_CHECKING:
+    from jrr.dealing.verified.cards import SerialNonce
+
 METADATA = MetaData()  # the tables of this server
 
 
@@ -44,6 +47,14 @@ class HeldByDealer(HeldSurvey):
     def announced(self) -> list[dict[str, Any]]:
         """The announcements so far: hashes of their requests, and the sums."""
         return [] if self.told is None else list(self.told["announced"])
+
+
+def _asked(row: Any) -> "SerialNonce | None":
+    if row.serial is None:
+        return None
+    from jrr.dealing.verified.cards import SerialNonce  # needs rbcl
+
+    return SerialNonce(bytes(row.serial), bytes(row.nonce))
 
 
 class DealerStore(SurveyStore[HeldByDealer]):
@@ -67,6 +78,9 @@ class DealerStore(SurveyStore[HeldByDealer]):
         Column("number", BigInteger),
         Column("fetched", Boolean, nullable=False),  # whether cards may have left the dealer
         Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
+        Column("serial", LargeBinary(16)),  # of verified cards, chosen by that device
+        Column("nonce", LargeBinary(32)),
+        UniqueConstraint("survey", "serial", name="one_person_per_serial"),
         UniqueConstraint("survey", "block", "number", name="one_person_per_seat"),
         sqlite_with_rowid=False,
     )
@@ -84,6 +98,7 @@ class DealerStore(SurveyStore[HeldByDealer]):
                 number=row.number,
                 fetched=bool(row.fetched),
                 device=b"" if row.device is None else bytes(row.device),
+                asked=_asked(row),
             )
             for who, row in self.rows_of(self.seats, name, people).items()
         }
@@ -100,10 +115,31 @@ class DealerStore(SurveyStore[HeldByDealer]):
                     "number": seat.number,
                     "fetched": seat.fetched,
                     "device": seat.device or None,
+                    "serial": None if seat.asked is None else seat.asked.serial,
+                    "nonce": None if seat.asked is None else seat.asked.nonce,
                 }
                 for who, seat in seats.items()
             ],
         )
+
+    def serial_owners(self, name: str, serials: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Who asked for verified cards with some serial numbers."""
+        table, wanted = self.seats, set(serials)
+        query = select(table.c.serial, table.c.pseudonym).where(
+            table.c.survey == name, table.c.serial.in_(wanted)
+        )
+        if not wanted:
+            return {}
+        return {bytes(serial): bytes(who) for serial, who in self.connection.execute(query)}
+
+    def all_asked(self, name: str) -> "dict[bytes, SerialNonce]":
+        """What everybody asked for verified cards with, by serial number."""
+        table = self.seats
+        query = select(table.c.serial, table.c.nonce).where(
+            table.c.survey == name, table.c.serial.is_not(None)
+        )
+        found = (_asked(row) for row in self.connection.execute(query))
+        return {one.serial: one for one in found if one is not None}
 
     def note_fetched(self, name: str, people: Iterable[bytes]) -> None:
         """From now on the cards of some people may have left the dealer."""

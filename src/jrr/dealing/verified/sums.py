@@ -1,0 +1,188 @@
+"""The closing sums of verified cards: what dealers commit to and open, and how it is checked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jrr.dealing.verified.cards import SerialNonce, signed_card
+from jrr.dealing.verified.group import number_bytes, read_number, read_point
+from jrr.dealing.verified.keys import Promise, check_signature, hex_bytes
+from jrr.dealing.verified.noise import (
+    SEED,
+    NoiseRequest,
+    Opening,
+    check_opening,
+    check_sum,
+)
+from jrr.dealing.verified.proving import SignedCommitments
+from jrr.dealing.verified.questions import noise_laws, sums_of
+from jrr.errors import ArgumentError, DamagedError, IntegrityError
+
+if TYPE_CHECKING:
+    from jrr.dealing.verified.dealer import VerifiedDecks
+    from jrr.survey.survey import Survey
+
+T = TypeVar("T")
+BySum = Mapping[str, Mapping[str, T]]  # question -> group -> something of that sum
+NONCE = 32  # bytes
+
+
+@dataclass(frozen=True)
+class NamedCards:
+    """What fixes the noise of one dealer's closing sums.
+
+    Args:
+        survey: Whose cards they are.
+        serials: That came back with reports.
+        request: A hash of all that the collector says beside the nonce.
+        nonce: Of the collector.
+    """
+
+    survey: "Survey"
+    serials: BySum[Sequence[bytes]]
+    request: bytes
+    nonce: bytes
+
+    def each(self) -> Iterator[tuple[str, str, NoiseRequest]]:
+        """Every sum of some cards, with what fixes its noise.
+
+        Raises:
+            ArgumentError: There are more groups than a dealer has promised noise for.
+        """
+        sums, survey = sums_of(self.survey), bytes.fromhex(self.survey.hash)
+        for at, question in enumerate(one.name for one in self.survey.dealt):
+            groups = self.serials.get(question, {})
+            if len(groups) > sums.cells:
+                raise ArgumentError(
+                    f"groups must be at most {sums.cells}, for which dealers promise noise, got "
+                    f"{len(groups)}: merge some"
+                )
+            for cell, group in enumerate(sorted(groups)):
+                if groups[group]:
+                    number = sums.number(0, at, cell)
+                    yield question, group, NoiseRequest(survey, self.nonce, self.request, number)
+
+
+def commit_noise(decks: "VerifiedDecks", named: NamedCards) -> dict[str, dict[str, str]]:
+    """The dealer's first reply: a hash of the noise commitments of all slots, of each sum."""
+    laws = noise_laws(named.survey)
+    found: dict[str, dict[str, str]] = {}
+    for question, group, request in named.each():
+        found.setdefault(question, {})[group] = decks.seeds.commit(request, laws[question]).hex()
+    return found
+
+
+def tell_sums(
+    decks: "VerifiedDecks",
+    named: NamedCards,
+    slots: BySum[int],
+    asked: Mapping[bytes, SerialNonce],
+) -> tuple[dict[str, dict[str, list[int]]], dict[str, dict[str, Any]]]:
+    """The dealer's second reply, which it gives once: the sums, and what opens all other slots.
+
+    Args:
+        decks: The dealer's.
+        named: The cards.
+        slots: Which the collector drew.
+        asked: What devices asked with, by serial number.
+
+    Raises:
+        ArgumentError: The slots are not of exactly the sums.
+    """
+    laws = noise_laws(named.survey)
+    told: dict[str, dict[str, list[int]]] = {}
+    opened: dict[str, dict[str, Any]] = {}
+    drawn = {
+        serial: decks.cards_again(asked[serial])
+        for serial in {
+            one for groups in named.serials.values() for some in groups.values() for one in some
+        }
+    }
+    for question, group, request in named.each():
+        slot = slots.get(question, {}).get(group)
+        if type(slot) is not int or not 0 <= slot < decks.seeds.slots:
+            raise ArgumentError(f"slots must be given of each sum, below {decks.seeds.slots}")
+        law = laws[question]
+        noise = decks.seeds.noise(request, slot, law)
+        sums, blindings = list(noise.values), list(noise.blindings)
+        for serial in named.serials[question][group]:
+            card = drawn[serial][question]
+            for at in range(law.numbers):
+                sums[at] += card.masks[at]
+                blindings[at] += card.blindings[at]
+        told.setdefault(question, {})[group] = sums
+        opening = decks.seeds.open(request, slot, law)
+        opened.setdefault(question, {})[group] = _written(opening, blindings)
+    return told, opened
+
+
+def check_sums(
+    named: NamedCards,
+    promise: Promise,
+    committed: BySum[str],
+    slots: BySum[int],
+    cards: BySum[Sequence[SignedCommitments]],
+    told: BySum[Sequence[int]],
+    opened: BySum[Any],
+) -> None:
+    """Refuse what one dealer told, unless it is the sum of the cards that it signed.
+
+    Args:
+        named: The cards that were named to it.
+        promise: Its promise.
+        committed: Its first reply.
+        slots: That were drawn then.
+        cards: What it has signed, in the order of the serial numbers.
+        told: The sums, a list of numbers each.
+        opened: What came with them.
+
+    Raises:
+        IntegrityError: It is not; the message says what is wrong.
+    """
+    laws, sums = noise_laws(named.survey), sums_of(named.survey)
+    context = promise.context(named.survey.hash)
+    for question, group, request in named.each():
+        where = f"{question}, {group}" if group else question
+        law = laws[question]
+        try:
+            slot = slots[question][group]
+            first = hex_bytes("committed", committed[question][group], 32)
+            opening, blindings = _read(opened[question][group])
+            check_opening(promise, sums, request, slot, law, first, opening)
+            if len(blindings) != law.numbers or len(told[question][group]) != law.numbers:
+                raise IntegrityError("the sum is not of as many numbers as the cards")
+            serials = named.serials[question][group]
+            for serial, card in zip(serials, cards[question][group], strict=True):
+                check_signature(
+                    promise,
+                    signed_card(context, question, serial, card.commitments),
+                    card.signature,
+                )
+            for at, number in enumerate(told[question][group]):
+                points = [card.commitments[at] for card in cards[question][group]]
+                check_sum(number, blindings[at], points, opening.commitments[at])
+        except (KeyError, DamagedError, TypeError, ValueError) as error:
+            raise IntegrityError(f"{where}: {error}") from None
+
+
+def _written(opening: Opening, blindings: Sequence[int]) -> dict[str, Any]:
+    return {
+        "blindings": [number_bytes(one).hex() for one in blindings],
+        "seeds": b"".join(opening.seeds).hex(),
+        "kept": opening.kept.hex(),
+        "path": [one.hex() for one in opening.path],
+        "commitments": [one.hex() for one in opening.commitments],
+    }
+
+
+def _read(document: Any) -> tuple[Opening, list[int]]:
+    seeds = bytes.fromhex(document["seeds"])
+    opening = Opening(
+        seeds=tuple(seeds[at : at + SEED] for at in range(0, len(seeds), SEED)),
+        kept=hex_bytes("kept", document["kept"], 32),
+        path=tuple(hex_bytes("path", one, 32) for one in document["path"]),
+        commitments=tuple(
+            read_point(hex_bytes("commitments", one, 32)) for one in document["commitments"]
+        ),
+    )
+    return opening, [read_number(hex_bytes("blindings", one, 32)) for one in document["blindings"]]

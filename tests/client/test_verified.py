@@ -1,0 +1,528 @@
+"""Surveys with verified cards from end to end, and everybody who lies in them."""
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from jrr.client.ending import Ending
+from jrr.client.operator import new_invitations
+from jrr.dealing.interface import Person
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.dealing.verified import noise, sums
+from jrr.dealing.verified.group import ORDER, base, number_bytes
+from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
+from jrr.protocol.steps import Call, Reply
+from jrr.survey import contributor
+from jrr.survey.card_record import check_record
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
+from tests.client.in_process import LIMITS, House
+
+SLOTS = 6
+PEOPLE = 22
+DRAFT: dict[str, Any] = {
+    "title": "Work",
+    "epsilon": 6.0,
+    "questions": [
+        {
+            "name": "sector",
+            "kind": "choice",
+            "text": "Where?",
+            "labels": ["office", "field"],
+            "sensitive": False,
+        },
+        {"name": "drinks", "kind": "yes-no", "text": "Did you?"},
+        {"name": "pain", "kind": "choice", "text": "How?", "labels": ["no", "some", "much"]},
+        {"name": "hours", "kind": "number", "text": "How many?", "low": 0, "high": 80},
+    ],
+}
+SHORT = DRAFT | {"questions": DRAFT["questions"][:2], "epsilon": 2.0}  # where one is enough
+ANSWERS: list[dict[str, Any]] = [
+    {
+        "sector": "office" if at % 2 else "field",
+        "drinks": "yes" if at % 4 == 0 else "no",
+        "pain": "much",
+        "hours": 40.0,
+    }
+    for at in range(PEOPLE)
+]
+
+
+@pytest.fixture(autouse=True)
+def few_slots() -> Any:
+    with patch.object(noise, "SLOTS", SLOTS):
+        yield
+
+
+@cache
+def asked(dealers: int = 1, **more: Any) -> Survey:
+    urls = tuple(f"https://dealer{at}.example" for at in range(dealers))
+    kind = Dealers(
+        urls, leave_out=more.pop("leave_out", False), enrol_first=more.pop("enrol", False)
+    )
+    return SurveyRequest(
+        draft=Draft.from_dict(DRAFT if more.pop("whole", False) else SHORT),
+        people=PEOPLE,
+        collector="https://collector.example",
+        dealing=Nobody() if more.pop("nobody", False) else kind,
+        **({"min_cell": 5, "verified": True, "dealer_epsilon": 20.0} | more),
+    ).survey()
+
+
+class Device:
+    """Somebody with an invitation, and a client that may lie."""
+
+    def __init__(self, house: House, invitation: str) -> None:
+        self.house, self.secret = house, invitation_secret(invitation)
+        self.device = self.secret.ljust(32, b"d")
+
+    def answer(
+        self, answers: Mapping[str, Any], change: Callable[[dict[str, Any]], None] | None = None
+    ) -> Any:
+        steps = contributor.contribute(
+            self.house.survey, self.secret, answers, LIMITS, device=self.device
+        )
+        reply: Reply | None = None
+        try:
+            while True:
+                step = steps.send(reply)
+                reply = None
+                if isinstance(step, Call):
+                    if change is not None and step.address.endswith("/reports"):
+                        document = json.loads(step.body or b"")
+                        change(document)
+                        step = Call(step.address, json.dumps(document).encode())
+                    reply = self.house.call(step)
+        except StopIteration as finished:
+            return finished.value
+
+
+def begun(tmp_path: Path, people: int = 2, **more: Any) -> tuple[House, list[Device]]:
+    house = House(asked(**more), tmp_path)
+    invitations = new_invitations(people)
+    house.everybody.install()
+    house.everybody.invite(invitations)
+    house.everybody.open()
+    return house, [Device(house, one) for one in invitations]
+
+
+@pytest.mark.parametrize("dealers", [1, 2])
+def test_from_end_to_end(dealers: int, tmp_path: Path) -> None:
+    house = House(asked(dealers, whole=True), tmp_path)
+    house.answered(ANSWERS)
+    operator = house.everybody
+    facts = operator.close(Ending(by="sector"))
+    assert facts["collector"] == {"state": "closed", "reports": PEOPLE, "settled": True}
+    found = operator.estimates()
+    assert found["pain"]["estimate"]["frequencies"][2] > 0.6
+    assert operator.close(Ending())["collector"]["settled"]  # again changes nothing
+    record = operator.at_collector().get(f"{house.survey.path}/record")
+    assert check_record(house.survey, record) == [PEOPLE] * dealers
+    told = json.dumps(record)
+    names = [pseudonym(b"x", house.survey.hash, COLLECTOR).hex(), "proof", "report"]
+    assert not any(name in told for name in names)
+
+
+def test_one_of_two_dealers_may_be_left_out(tmp_path: Path) -> None:
+    house, devices = begun(tmp_path, 12, dealers=2, leave_out=True)
+    for at, device in enumerate(devices):
+        house.silent = {house.survey.dealing.addresses[1]} if at % 3 == 0 else set()
+        device.answer(brief(at))
+    house.silent = set()
+    assert house.everybody.close(Ending())["collector"]["settled"]
+
+
+# -- respondents -----------------------------------------------------------------------------
+
+
+def brief(at: int) -> dict[str, Any]:
+    """Answers to the short survey."""
+    return {name: ANSWERS[at][name] for name in ("sector", "drinks")}
+
+
+def shift(question: str, by: int) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        told = document["reports"][question]
+        if isinstance(told["report"], list):
+            told["report"][0] += by
+        else:
+            told["report"] += by
+
+    return change
+
+
+def put(question: str, field: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        document["reports"][question][field] = value
+
+    return change
+
+
+def point(question: str, value: str) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        document["reports"][question]["commitments"][0]["commitments"][0] = value
+
+    return change
+
+
+PROVES = "proof must show that the answer behind the mask is a possible one"
+SIGNED = "a card must be signed by the dealer"
+CANONICAL = "canonical"
+LIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "off by one": (shift("drinks", 1), PROVES),
+    "one less": (shift("drinks", -1), PROVES),
+    "off by 48": (shift("drinks", 48), "must"),
+    "one of three, off by one": (shift("pain", 1), PROVES),
+    "a number, off by one step": (shift("hours", 1), PROVES),
+    "a multiple of the order": (shift("drinks", ORDER), "report of drinks must be"),
+    "no proof": (put("drinks", "proof", None), "commitments and proof must be given exactly"),
+    "an empty proof": (put("drinks", "proof", ""), "proof must be 256 hexadecimal digits"),
+    "a proof of zeros": (put("drinks", "proof", "00" * 128), PROVES),
+    "a number twice encoded": (put("drinks", "proof", "ff" * 128), CANONICAL),
+    "the identity": (point("drinks", "00" * 32), CANONICAL),
+    "outside the group": (point("drinks", "01" + "00" * 31), CANONICAL),
+    "another point": (point("drinks", base(5).hex()), SIGNED),
+    "a serial of one's own": (put("drinks", "serials", ["ab" * 16]), SIGNED),
+    "without commitments": (put("drinks", "commitments", None), "must be given exactly"),
+    "too few commitments": (put("drinks", "commitments", []), "one from each dealer"),
+}
+
+
+@pytest.mark.parametrize("lie", list(LIES))
+def test_a_lying_respondent_is_refused(lie: str, tmp_path: Path) -> None:
+    change, words = LIES[lie]
+    whole = ("three" in lie, "step" in lie) != (False, False)
+    house, (device, _) = begun(tmp_path, whole=whole)
+    answers = ANSWERS[0] if whole else brief(0)
+    with pytest.raises(ProtocolError, match=words):
+        device.answer(answers, change)
+    assert house.everybody.show()["collector"]["reports"] == 0
+    assert device.answer(answers).carded  # the honest answer is still taken
+
+
+def test_nothing_of_others_serves(tmp_path: Path) -> None:
+    house, (first, second) = begun(tmp_path)
+    sent: list[dict[str, Any]] = []
+    first.answer(brief(0), lambda document: sent.append(deepcopy(document)))
+    theirs = sent[0]["reports"]
+
+    def replayed(document: dict[str, Any]) -> None:
+        document["reports"] = theirs
+
+    with pytest.raises(ProtocolError, match=PROVES):  # bound to a person
+        second.answer(brief(0), replayed)
+
+    def from_another_question(document: dict[str, Any]) -> None:
+        for field in ("report", "commitments", "proof"):
+            document["reports"]["drinks"][field] = theirs["drinks"][field]
+
+    with pytest.raises(ProtocolError, match=SIGNED):  # of another serial number
+        second.answer(brief(0), from_another_question)
+    elsewhere, (stranger, _) = begun(tmp_path / "elsewhere")
+    stranger.secret = second.secret
+    with pytest.raises(JrrError):
+        stranger.answer(brief(0))
+    assert house.everybody.show()["collector"]["reports"] == 1
+    assert elsewhere.everybody.show()["collector"]["reports"] == 0
+
+
+def test_a_card_counts_once(tmp_path: Path) -> None:
+    """A friend brings somebody's card, with a proof for himself: the serial number is used."""
+    _, (first, second) = begun(tmp_path)
+    first.answer(brief(0))
+    hands = first.house.drive(
+        contributor.fetch_hands(first.house.survey, first.secret, 0.0, first.device)
+    )
+    steps = contributor.contribute(
+        first.house.survey, second.secret, brief(1), LIMITS, device=b"\2" * 32, hands=hands
+    )
+    with pytest.raises(ProtocolError, match="another report came with the serial of this card"):
+        first.house.drive(steps)
+
+
+def test_serials_are_chosen_once(tmp_path: Path) -> None:
+    house, (first, second) = begun(tmp_path)
+    first.answer(brief(0))
+    first.device = b"\2" * 32  # somebody else's, or a device that asks for another mask
+    with pytest.raises(ProtocolError, match="another device has asked"):
+        house.drive(house.survey.dealing.hands(house.survey, Person(first.secret, b"\2" * 32), 0.0))
+    same = "jrr.dealing.verified.fetching.serial_and_nonce"
+    from jrr.dealing.verified.fetching import serial_and_nonce
+
+    mine = serial_and_nonce(house.survey.hash, "dealer:0", first.secret.ljust(32, b"d"))
+    with patch(same, lambda *_: mine), pytest.raises(ProtocolError, match="with this serial"):
+        second.answer(brief(1))
+
+
+# -- dealers ---------------------------------------------------------------------------------
+
+
+def closed_by(house: House, change: Callable[[dict[str, Any]], None], dealer: int = 0) -> Any:
+    """Close while a dealer changes what it tells at the end."""
+    own = f"{house.survey.dealing.addresses[dealer]}/"
+    request = house.request
+
+    def lying(method: str, address: str, body: bytes | None = None, **more: Any) -> Reply:
+        reply = request(method, address, body, **more)
+        if address.startswith(own) and address.endswith(("/close", "/commit")):
+            document = json.loads(reply.body)
+            change(document)
+            return Reply(reply.status, json.dumps(document).encode())
+        return reply
+
+    with patch.object(house, "request", lying):
+        return house.everybody.close(Ending())
+
+
+def told(field: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:
+    def lie(document: dict[str, Any]) -> None:
+        if "openings" in document:
+            opening = document["openings"]["drinks"][""]
+            opening[field] = change(opening[field])
+
+    return lie
+
+
+def sum_moved(document: dict[str, Any]) -> None:
+    if "sums" in document:
+        document["sums"]["questions"]["drinks"][""]["sum"] += 1
+
+
+def committed(document: dict[str, Any]) -> None:
+    if "committed" in document:
+        document["committed"]["drinks"][""] = "00" * 32
+
+
+DEALERS: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "a sum": (sum_moved, "the sum is not that of the cards"),
+    "a blinding": (told("blindings", lambda _: [number_bytes(7).hex()]), "the sum is not that"),
+    "seeds": (told("seeds", lambda text: "00" * 32 + text[64:]), "other noise seeds"),
+    "too few seeds": (told("seeds", lambda text: text[64:]), "not opened all other slots"),
+    "the kept seed": (told("kept", lambda _: "11" * 32), "other noise seeds"),
+    "the path": (told("path", lambda path: path[::-1]), "other noise seeds"),
+    "the noise that is used": (
+        told("commitments", lambda _: [base(9).hex()]),
+        "noise is not what follows from its seeds",
+    ),
+    "what it commits to": (committed, "noise is not what follows from its seeds"),
+}
+
+
+@pytest.mark.parametrize("lie", list(DEALERS))
+def test_a_lying_dealer_is_named(lie: str, tmp_path: Path) -> None:
+    house = House(asked(2), tmp_path)
+    house.answered(map(brief, range(12)))
+    change, words = DEALERS[lie]
+    with pytest.raises(JrrError, match=f"dealer 1: drinks: .*{words}"):
+        closed_by(house, change, dealer=1)
+    assert "waits" in house.everybody.estimates()["drinks"]
+
+
+def test_noise_that_one_slot_hides_passes_in_one_of_so_many(tmp_path: Path) -> None:
+    """The dealer adds 50 in slot 2: it passes exactly where that slot is drawn of all sums."""
+    for slot in range(SLOTS):
+        house = House(asked(), tmp_path / str(slot))
+        house.answered(map(brief, range(6)))
+        with (
+            patch("secrets.randbelow", lambda _, slot=slot: slot),
+            patch.object(noise.NoiseSeeds, "noise", cheating(noise.NoiseSeeds.noise)),
+        ):
+            if slot == 2:
+                house.everybody.close(Ending())
+                continue
+            with pytest.raises(JrrError, match="noise is not what follows from its seeds"):
+                house.everybody.close(Ending())
+
+
+def cheating(honest: Any) -> Any:
+    def lie(self: Any, request: Any, slot: int, law: Any) -> Any:
+        drawn = honest(self, request, slot, law)
+        if slot != 2:
+            return drawn
+        return noise.SlotNoise((drawn.values[0] + 50, *drawn.values[1:]), drawn.blindings)
+
+    return lie
+
+
+# -- collectors ------------------------------------------------------------------------------
+
+
+def closing(house: House) -> tuple[dict[str, Any], Any]:
+    """What the collector names, and the dealer to say it to."""
+    operator = house.everybody
+    collector, dealer = operator.at_collector(), operator.dealing[0]
+    collector.post(f"{operator.path}/close", {})
+    request = collector.get(f"{operator.path}/closing/request?dealer=0")
+    return request, dealer
+
+
+def slots_for(request: dict[str, Any], slot: int) -> dict[str, Any]:
+    return {
+        question: dict.fromkeys(groups, slot) for question, groups in request["questions"].items()
+    }
+
+
+def test_a_collector_cannot_name_again(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    path = house.everybody.path
+    request, dealer = closing(house)
+    nonce = "ab" * 32
+    wish = {"request": request, "nonce": nonce, "slots": slots_for(request, 1)}
+    first = dealer.post(f"{path}/close", wish)
+    assert dealer.post(f"{path}/close", wish) == first  # the same again is told the same
+    fewer = deepcopy(request)
+    fewer["questions"]["drinks"][""].pop()
+    others = [
+        wish | {"slots": slots_for(request, 2)},
+        wish | {"nonce": "cd" * 32},
+        wish | {"request": fewer},
+    ]
+    for other in others:
+        with pytest.raises(ProtocolError, match="for another request"):
+            dealer.post(f"{path}/close", other)
+    with pytest.raises(ProtocolError, match="cards are burned"):
+        dealer.post(f"{path}/commit", {"request": request, "nonce": nonce})
+
+
+def test_a_collector_that_names_wrongly_is_refused(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    path = house.everybody.path
+    request, dealer = closing(house)
+    names = request["questions"]["drinks"][""]
+    wrong: list[tuple[list[str], str]] = [
+        ([*names, names[0]], "named once each, got 1 named again"),
+        ([*names[1:], "ef" * 16], "1 that nobody was given"),
+        (names[:3], "must be at least 5"),
+    ]
+    for listed, words in wrong:
+        other = deepcopy(request)
+        other["questions"]["drinks"][""] = listed
+        wish = {"request": other, "nonce": "ab" * 32, "slots": slots_for(request, 0)}
+        with pytest.raises(ProtocolError, match=words):
+            dealer.post(f"{path}/close", wish)
+    by = {"survey": house.survey.hash, "by": "sector"}
+    twice = {name: {"office": names, "field": names} for name in request["questions"]}
+    wish = {"request": by | {"questions": twice}, "nonce": "ab" * 32, "slots": {}}
+    with pytest.raises(ProtocolError, match="named once each"):  # in two cells
+        dealer.post(f"{path}/close", wish)
+    for slots in ({}, slots_for(request, SLOTS), slots_for(request, -1)):
+        wish = {"request": request, "nonce": "ab" * 32, "slots": slots}
+        with pytest.raises(ProtocolError, match="slots must be given of each sum"):
+            dealer.post(f"{path}/close", wish)
+    assert house.everybody.close(Ending())["collector"]["settled"]  # nothing was told of it
+
+
+def test_there_is_one_draw(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    operator = house.everybody
+    collector, path = operator.at_collector(), operator.path
+    request, dealer = closing(house)
+    drawn = collector.get(f"{path}/challenge?dealer=0")
+    assert drawn["slots"] is None
+    told = dealer.post(f"{path}/commit", {"request": request, "nonce": drawn["nonce"]})
+    assert told == dealer.post(f"{path}/commit", {"request": request, "nonce": drawn["nonce"]})
+    slots = collector.post(f"{path}/challenge", told | {"dealer": 0})
+    assert collector.post(f"{path}/challenge", told | {"dealer": 0}) == slots
+    assert collector.get(f"{path}/challenge?dealer=0") == slots | {"nonce": drawn["nonce"]}
+    other = deepcopy(told)
+    other["committed"]["drinks"][""] = "00" * 32
+    changed: list[dict[str, Any]] = [other, {"committed": {}}]
+    for refused in changed:
+        with pytest.raises(ProtocolError, match=r"no second draw|exactly the sums"):
+            collector.post(f"{path}/challenge", refused | {"dealer": 0})
+    serial = request["questions"]["drinks"][""][0]
+    for route, body in (
+        ("discard", {"serials": {"drinks": [serial]}}),
+        ("close", {"by": "sector"}),
+    ):
+        with pytest.raises(ProtocolError, match="none can be left out"):
+            collector.post(f"{path}/{route}", body)
+    assert operator.close(Ending())["collector"]["settled"]  # it goes on with the same slots
+
+
+def test_promises_are_recorded_once(tmp_path: Path) -> None:
+    house, _ = begun(tmp_path)
+    operator = house.everybody
+    collector = operator.at_collector()
+    told = collector.get(f"{house.survey.path}/status")["promises"]
+    assert told == [operator.dealing[0].get(f"{house.survey.path}/promise")]
+    operator.open()  # the same again
+    other = [told[0] | {"noise": "00" * 32}]
+    for promises, words in (
+        (other, "open with other promises"),
+        ([], "one from each dealer"),
+        ([told[0] | {"cards": "00" * 32}], "ristretto255"),
+        ([{}], "promises are not acceptable"),
+    ):
+        with pytest.raises(ProtocolError, match=words):
+            collector.post(f"{operator.path}/open", {"n": None, "promises": promises})
+
+
+def test_files_do_not_carry_it(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    for alone in (house.operator(0, collector=False), house.operator()):
+        with pytest.raises(ProtocolError, match="tokens of the collector and of every dealer"):
+            alone.close(Ending())
+    assert house.everybody.close(Ending(without_sum=True))["dealer"]["state"] == "closed"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"closed_deck": True}, "only masks whose sums are announced"),
+        ({"enrol": True}, "left out where people enrol first"),
+        ({"nobody": True}, "left out but where dealers deal the cards"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused(more: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        asked(**more)
+
+
+def test_others_are_as_before(tmp_path: Path) -> None:
+    survey = asked(verified=False)
+    assert b"verified" not in survey.to_bytes()
+    house = House(survey, tmp_path)
+    house.answered(map(brief, range(12)))
+    with pytest.raises(ProtocolError, match="not verified"):
+        house.everybody.dealing[0].get(f"{survey.path}/promise")
+    assert house.everybody.close(Ending())["collector"]["settled"]
+    with pytest.raises(ProtocolError, match="not verified"):
+        house.everybody.at_collector().get(f"{survey.path}/record")
+
+
+def test_a_changed_record_is_refused(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    house.everybody.close(Ending())
+    record = house.everybody.at_collector().get(f"{house.survey.path}/record")
+    serial = record["dealers"][0]["request"]["questions"]["drinks"][""][0]
+
+    def left_out(part: dict[str, Any]) -> None:
+        part["request"]["questions"]["drinks"][""].remove(serial)
+
+    def forged(part: dict[str, Any]) -> None:
+        stored = part["cards"]["drinks"][serial]
+        part["cards"]["drinks"][serial] = stored[:128] + base(3).hex()
+
+    def another_nonce(part: dict[str, Any]) -> None:
+        part["nonce"] = "00" * 32
+
+    for change in (left_out, forged, another_nonce):
+        other = deepcopy(record)
+        change(other["dealers"][0])
+        with pytest.raises(IntegrityError, match="dealer: "):
+            check_record(house.survey, other)
+    assert sums.NONCE == 32
