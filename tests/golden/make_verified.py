@@ -11,9 +11,10 @@ from typing import Any
 from unittest.mock import patch
 
 from jrr.dealing.verified import proofs
-from jrr.dealing.verified.cards import Law, SerialNonce, added, cards_of, deal, report_binding
+from jrr.dealing.verified.cards import SerialNonce, added, cards_of, deal, report_binding
 from jrr.dealing.verified.group import OTHER_BASE, base, commit, digest, number_bytes
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
+from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.proofs import Possible, Statement, prove
 from jrr.dealing.verified.stream import Stream
 from jrr.protocol.documents import canonical_json, plain

@@ -15,7 +15,7 @@ import pytest
 from jrr.errors import ArgumentError
 from jrr.reporting.catalogue import texts
 from jrr.servers.page.app import page_app, policy
-from jrr.servers.page.files import page_files, page_hash
+from jrr.servers.page.files import LAZY, page_files, page_hash
 from tests.clients.test_javascript import node
 
 PAGE = Path(__file__).parents[2] / "clients" / "js" / "page"
@@ -54,7 +54,8 @@ def test_the_page_and_everything_it_names_is_there() -> None:
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     text = body.decode()
     for name in re.findall(r'(?:src|href)="([^"]+)"', text):
-        assert "/" not in name.removeprefix("../src/")  # nothing from elsewhere
+        inside = re.sub(r"^\.\./(?:src|vendor|verified)/", "", name)
+        assert "/" not in inside  # nothing from elsewhere
         assert get(f"/page/{name}".replace("/page/..", ""))[0] == 200
     assert "<script>" not in text
     assert " style=" not in text
@@ -134,12 +135,16 @@ def test_one_byte_more_is_another_hash() -> None:
 
 
 def test_it_weighs_little() -> None:
-    weight = 0
+    weight = later = 0
     for file in page_files():
         status, headers, body = get(f"/{file.path}", accepted="gzip, br")
         assert (status, headers["content-encoding"]) == (200, "gzip")
         assert gzip.decompress(body) == file.body
-        weight += len(body)
+        if file.path.startswith(LAZY):
+            later += len(body)
+        else:
+            weight += len(body)
+    assert later < 25_000  # of verified cards only, loaded when somebody sends
     assert weight < 90_000  # docs/decisions/0024-answer-page.md
 
 
@@ -148,11 +153,12 @@ def test_browsers_are_told_what_every_script_and_style_must_be() -> None:
     assert stale.returncode == 0, stale.stdout
     html = (PAGE / "index.html").read_text("utf-8")
     told = re.findall(r'(?:src|href)="([^"]+)" integrity="sha256-[\w+/]{43}="', html)
+    assert "/src/lazy.js" in html  # the only one that imports later on, after the same check
     named = {str(Path("page") / name).replace("page/../", "") for name in told}
     every = {file.path for file in page_files()}
     assert every - named == {"page/index.html", "page/cards.svg"}
     for path in (*PAGE.glob("*.js"), *(PAGE.parent / "src").glob("*.js")):  # nothing else comes in
-        assert "import(" not in path.read_text("utf-8")
+        assert path.name == "lazy.js" or "import(" not in path.read_text("utf-8")
 
 
 def test_styles_and_texts_are_safe_from_right_to_left() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from jrr.dealing.verified import cards as dealt_cards
 from jrr.dealing.verified.cards import (
-    Law,
     SerialNonce,
     SignedCards,
     added,
@@ -19,6 +18,7 @@ from jrr.dealing.verified.cards import (
 )
 from jrr.dealing.verified.group import base, commit, total
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
+from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.oprf import Evaluation, evaluate
 from jrr.errors import DamagedError, IntegrityError
 

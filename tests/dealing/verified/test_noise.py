@@ -7,15 +7,14 @@ from unittest.mock import patch
 import pytest
 
 from jrr.dealing.verified import noise
-from jrr.dealing.verified.cards import Law
 from jrr.dealing.verified.group import ORDER, commit
 from jrr.dealing.verified.keys import Promise, Secrets
+from jrr.dealing.verified.laws import Law, Sums
 from jrr.dealing.verified.noise import (
     NoiseRequest,
     NoiseSeeds,
     Opening,
     SlotNoise,
-    Sums,
     check_opening,
     check_sum,
     slots_hash,

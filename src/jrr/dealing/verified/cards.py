@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from jrr.dealing.verified import oprf
 from jrr.dealing.verified.group import commit, digest
 from jrr.dealing.verified.keys import Promise, Secrets, check_signature
+from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.stream import Stream
 from jrr.errors import DamagedError, IntegrityError
 
@@ -23,14 +24,6 @@ class SerialNonce:
 
     serial: bytes  # by which the collector names the card at the end
     nonce: bytes  # secret to all but dealer and device
-
-
-@dataclass(frozen=True)
-class Law:
-    """How the cards of one question are drawn: so many numbers, at this rate."""
-
-    numbers: int
-    rate: float
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA512
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from msgspec import Meta, ValidationError, convert
 
-from jrr.dealing.verified import oprf
-from jrr.dealing.verified.group import as_number, digest, read_point
+from jrr.dealing.verified.group import as_number, base, digest, read_point
 from jrr.errors import DamagedError
 from jrr.protocol.documents import Message, canonical_json, plain
 
@@ -86,7 +85,7 @@ class Secrets:
         """
         return Promise(
             signing=self._signing.public_key().public_bytes_raw().hex(),
-            cards=oprf.public_key(self.cards).hex(),
+            cards=base(self.cards).hex(),
             noise=noise_root.hex(),
         )
 

@@ -10,33 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jrr.dealing.committee.merkle import Tree, belongs
-from jrr.dealing.verified.cards import Law
 from jrr.dealing.verified.group import IDENTITY, commit, digest, minus, plus, total
 from jrr.dealing.verified.keys import Promise
+from jrr.dealing.verified.laws import Law, Sums
 from jrr.dealing.verified.stream import Stream
 from jrr.errors import IntegrityError
 
 SLOTS = 256  # of each sum: a dealer that cheats in its noise passes with one chance in so many
-MOST_SUMS = 256  # cells of one question in one announcement
 SEED = 32  # bytes
-
-
-@dataclass(frozen=True)
-class Sums:
-    """How many sums a survey can have: seeds are promised for all of them."""
-
-    announcements: int
-    questions: int
-    cells: int
-
-    @property
-    def count(self) -> int:
-        """In all."""
-        return self.announcements * self.questions * self.cells
-
-    def number(self, announcement: int, question: int, cell: int) -> int:
-        """Of one sum, counted from 0."""
-        return (announcement * self.questions + question) * self.cells + cell
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from jrr.dealing.verified.cards import Law
-from jrr.dealing.verified.noise import MOST_SUMS, Sums
+from jrr.dealing.verified.laws import MOST_SUMS, Law, Sums
 from jrr.dealing.verified.proofs import Possible
 
 if TYPE_CHECKING:
