@@ -410,7 +410,7 @@ def test_a_collector_that_names_wrongly_is_refused(tmp_path: Path) -> None:
         wish = {"request": other, "nonce": "ab" * 32, "slots": slots_for(request, 0)}
         with pytest.raises(ProtocolError, match=words):
             dealer.post(f"{path}/close", wish)
-    by = {"survey": house.survey.hash, "by": "sector"}
+    by = request | {"by": ["sector"]}
     twice = {name: {"office": names, "field": names} for name in request["questions"]}
     wish = {"request": by | {"questions": twice}, "nonce": "ab" * 32, "slots": {}}
     with pytest.raises(ProtocolError, match="named once each"):  # in two cells
@@ -444,7 +444,7 @@ def test_there_is_one_draw(tmp_path: Path) -> None:
     serial = request["questions"]["drinks"][""][0]
     for route, body in (
         ("discard", {"serials": {"drinks": [serial]}}),
-        ("close", {"by": "sector"}),
+        ("close", {"by": ["sector"]}),
     ):
         with pytest.raises(ProtocolError, match="none can be left out"):
             collector.post(f"{path}/{route}", body)
