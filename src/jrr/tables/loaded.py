@@ -132,7 +132,11 @@ class LoadedSurvey:
         return files, {name: column.astype(str) for name, column in columns.items()}
 
     def asked(self, name: str) -> NDArray[np.bool_]:
-        """Whether each person was asked a sensitive question."""
+        """Whether each person was asked a sensitive question.
+
+        Args:
+            name: of the question.
+        """
         self._check(name)
         valid: NDArray[np.bool_] = np.asarray(
             self._whole[f"{name}_{CARDED}"].combine_chunks().is_valid()
@@ -140,13 +144,21 @@ class LoadedSurvey:
         return valid
 
     def header(self, name: str) -> Header:
-        """How a question was perturbed, and what dealers told of its masks."""
+        """How a question was perturbed, and what dealers told of its masks.
+
+        Args:
+            name: of the question.
+        """
         self._check(name)
         header: Header = self._files[0][name].header
         return header
 
     def reports(self, name: str) -> Reports:
-        """The reports of those who were asked, in their order."""
+        """The reports of those who were asked, in their order.
+
+        Args:
+            name: of the question.
+        """
         self._check(name)
         ((table, header),) = self._files[0][name].tables
         rows = list(rows_of(table, header, []))
@@ -156,6 +168,9 @@ class LoadedSurvey:
 
     def item(self, name: str) -> SensitiveItem:
         """A question as `jrr.analysis` takes it: person by person.
+
+        Args:
+            name: of the question.
 
         Raises:
             ArgumentError: single reports of its mechanism say nothing that can be read.
@@ -173,7 +188,11 @@ class LoadedSurvey:
         return None
 
     def closed_by(self, name: str) -> tuple[str, ...] | None:
-        """The open questions by whose cells the survey was closed; None: any can be used."""
+        """The open questions by whose cells the survey was closed; None: any can be used.
+
+        Args:
+            name: of the question.
+        """
         sums = self.header(name).sums
         if sums is None or not sums.announced:
             return None
@@ -224,12 +243,20 @@ class LoadedSurvey:
         )
 
     def total(self, name: str, **population: Any) -> Estimate:
-        """The shares of everybody; arguments as for `Estimate.for_population`."""
+        """The shares of everybody.
+
+        Args:
+            name: of the question.
+            **population: as for `Estimate.for_population`.
+        """
         self._check(name)
         return estimate_opened(self._files[0][name], **population).estimate
 
     def mean(self, name: str) -> MeanEstimate:
         """The mean of a question about a number.
+
+        Args:
+            name: of the question.
 
         Raises:
             ArgumentError: its answers are no numbers.
@@ -242,7 +269,13 @@ class LoadedSurvey:
     def groups(
         self, name: str, *by: str, population: Population | str = "respondents"
     ) -> GroupEstimates:
-        """The estimates of groups, and from them every difference (`differences`)."""
+        """The estimates of groups, and from them every difference (`differences`).
+
+        Args:
+            name: of the question.
+            *by: open questions, as for `cells`.
+            population: as for `Estimate.for_population`.
+        """
         return self.cells(name, *by).groups(*by, population=population)
 
     def weighted(self, name: str, margins: AnyMargins, **population: Any) -> WeightedShares:
@@ -258,7 +291,13 @@ class LoadedSurvey:
         return self.cells(name, *dict.fromkeys(wanted)).weighted(table, **population)
 
     def two_way(self, first: str, second: str, **wish: Any) -> TwoWayTable:
-        """Which answers to two sensitive questions go together, among those asked both."""
+        """Which answers to two sensitive questions go together, among those asked both.
+
+        Args:
+            first: the name of one question.
+            second: that of the other.
+            **wish: weights, population and population_size, as for `jrr.analysis.two_way`.
+        """
         both = self.asked(first) & self.asked(second)
         one, two = (self._among(name, both) for name in (first, second))
         return two_way(one, two, **wish)
@@ -268,6 +307,10 @@ class LoadedSurvey:
 
         Errors are those of two independent samples, which is too much where the same people
         answered both waves alike.
+
+        Args:
+            earlier: the answers of the earlier wave.
+            name: of the question, the same in both.
         """
         return difference(self.total(name), earlier.total(name), same_deck=False)
 
