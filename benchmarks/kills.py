@@ -27,7 +27,7 @@ from jrr.dealing.kinds import Dealers
 from jrr.dealing.messages import card_request
 from jrr.protocol.identity import invitation_secret, pseudonym
 from jrr.research.embedded import postgres
-from jrr.research.load.measure import Crowd, gather
+from jrr.research.load.measure import Contributors, gather
 from jrr.research.processes import Running, running
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
@@ -43,38 +43,40 @@ LATEST = 0.07  # seconds after which a dealer that announces is killed
 def under_load(folder: Path, database: str, kills: int) -> dict[str, int]:
     """Answers that were lost or doubled, over some kills of one collector."""
     found: Counter[str] = Counter(kills=kills)
-    crowd: Crowd | None = None
+    contributors: Contributors | None = None
     acknowledged: set[bytes] = set()
     for turn in range(kills + 1):
         with running("collector", folder, database) as server:
-            if crowd is not None:  # it was killed: what does it know?
-                replies = asyncio.run(_send(server, crowd, crowd.bodies))
+            if contributors is not None:  # it was killed: what does it know?
+                replies = asyncio.run(_send(server, contributors, contributors.bodies))
                 again = [reply for body, reply in replies.items() if body in acknowledged]
                 found["acknowledged"] += len(again)
                 found["lost"] += sum(status != 200 for status in again)
                 found["unheard"] += sum(
                     status == 200 for body, status in replies.items() if body not in acknowledged
                 )
-                reports = int(server.admin.get(crowd.operator.path)["reports"])
-                found["doubled"] += reports - len(crowd.bodies)
+                reports = int(server.admin.get(contributors.operator.path)["reports"])
+                found["doubled"] += reports - len(contributors.bodies)
             if turn < kills:
-                crowd = gather(server, PEOPLE)
+                contributors = gather(server, PEOPLE)
                 killer = threading.Timer(random.uniform(0.02, 0.4), server.process.kill)
                 killer.start()
-                replies = asyncio.run(_send(server, crowd, crowd.bodies))
+                replies = asyncio.run(_send(server, contributors, contributors.bodies))
                 acknowledged = {body for body, status in replies.items() if status == 201}
                 killer.join()
     return dict(found)
 
 
-async def _send(server: Running, crowd: Crowd, bodies: tuple[bytes, ...]) -> dict[bytes, int]:
+async def _send(
+    server: Running, contributors: Contributors, bodies: tuple[bytes, ...]
+) -> dict[bytes, int]:
     """Status of each reply; 0 where none came."""
     limit = asyncio.Semaphore(20)
 
     async def one(session: aiohttp.ClientSession, body: bytes) -> int:
         async with limit:
             try:
-                async with session.post(f"{server.url}{crowd.path}", data=body) as reply:
+                async with session.post(f"{server.url}{contributors.path}", data=body) as reply:
                     await reply.read()
                     return reply.status
             except (aiohttp.ClientError, OSError):

@@ -35,7 +35,7 @@ SHARES = (1.0, 0.1)
 PERIOD = 100_000  # microseconds
 SECONDS = 8.0
 AT_ONCE = 200  # connections that keep a server at its capacity
-MOST = 3_800  # connections in a crowd
+MOST = 3_800  # connections at once
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,20 @@ def measure(contender: Contender, way: str, share: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         server = stack.enter_context(started(contender, folder / "server"))
-        crowd = gather(server, int(20_000 + 100_000 * share))
+        contributors = gather(server, int(20_000 + 100_000 * share))
         urls = [stack.enter_context(nginx(contender.tree, server, folder))] * (way == "nginx")
-        bodies = iter(crowd.bodies)
+        bodies = iter(contributors.bodies)
 
         def load(count: float, rate: float, connections: int, timeout: float) -> Load:
             sent = list(islice(bodies, int(count)))
             return put_under_load(
-                server, crowd, sent, rate, urls=urls, connections=connections, timeout=timeout
+                server,
+                contributors,
+                sent,
+                rate,
+                urls=urls,
+                connections=connections,
+                timeout=timeout,
             )
 
         load(1_000, 1e5, AT_ONCE, 60.0)  # not measured: it warms up

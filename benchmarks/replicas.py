@@ -20,7 +20,7 @@ from sqlalchemy import create_engine
 
 from jrr.protocol.documents import hashed
 from jrr.research.embedded import postgres
-from jrr.research.load.measure import Crowd, gather
+from jrr.research.load.measure import Contributors, gather
 from jrr.research.processes import Running, running
 
 PAIRS = 10_000
@@ -36,17 +36,17 @@ def measure(pairs: int = PAIRS) -> dict[str, Any]:
             running("collector", folder / "one", addresses["collector"]) as one,
             running("collector", folder / "other", addresses["collector"]) as other,
         ):
-            crowd = gather(one, pairs)
+            contributors = gather(one, pairs)
             begun = time.perf_counter()
-            replies = asyncio.run(_send_all((one, other), crowd))
+            replies = asyncio.run(_send_all((one, other), contributors))
             seconds = time.perf_counter() - begun
-            stored = crowd.stored
+            stored = contributors.stored
             deadlocks = _deadlocks(addresses["collector"])
         logs = [path for path in folder.rglob("*") if path.is_file() and "log" in path.name]
         logged = "".join(path.read_text(errors="replace") for path in logs)
     statuses = Counter(status for pair in replies for status in pair)
     as_they_should = sum(sorted(pair) == [200, 201] for pair in replies)
-    named = sum(name in logged for body in crowd.bodies for name in _names(body))
+    named = sum(name in logged for body in contributors.bodies for name in _names(body))
     return {
         "pairs": pairs,
         "seconds": round(seconds, 1),
@@ -61,12 +61,14 @@ def measure(pairs: int = PAIRS) -> dict[str, Any]:
     }
 
 
-async def _send_all(servers: tuple[Running, Running], crowd: Crowd) -> list[tuple[int, int]]:
+async def _send_all(
+    servers: tuple[Running, Running], contributors: Contributors
+) -> list[tuple[int, int]]:
     limit = asyncio.Semaphore(AT_ONCE)
     connector = aiohttp.TCPConnector(limit=0)
 
     async def send(session: aiohttp.ClientSession, url: str, body: bytes) -> int:
-        async with session.post(f"{url}{crowd.path}", data=body) as reply:
+        async with session.post(f"{url}{contributors.path}", data=body) as reply:
             await reply.read()
             return reply.status
 
@@ -78,7 +80,7 @@ async def _send_all(servers: tuple[Running, Running], crowd: Crowd) -> list[tupl
             return first, second
 
     async with aiohttp.ClientSession(connector=connector) as session:
-        return await asyncio.gather(*(pair(session, body) for body in crowd.bodies))
+        return await asyncio.gather(*(pair(session, body) for body in contributors.bodies))
 
 
 def _names(body: bytes) -> tuple[str, str]:

@@ -23,10 +23,10 @@ LEAST = 0.5  # of what is thrown away
 
 def _busy(folder: Path, database: str | None, module: str) -> Load:
     with running("collector", folder, database, module=module) as server:
-        crowd = gather(server, WARMING + REPORTS)
+        contributors = gather(server, WARMING + REPORTS)
         loads = [
-            put_under_load(server, crowd, bodies, 1e6, connections=AT_ONCE, timeout=120.0)
-            for bodies in (crowd.bodies[:WARMING], crowd.bodies[WARMING:])
+            put_under_load(server, contributors, bodies, 1e6, connections=AT_ONCE, timeout=120.0)
+            for bodies in (contributors.bodies[:WARMING], contributors.bodies[WARMING:])
         ]
         return loads[1]
 

@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.processors import database_processor, waits
 from jrr.research.embedded import postgres
 from jrr.research.load.measure import (
-    Crowd,
+    Contributors,
     Load,
     gather,
     memory_of,
@@ -55,9 +55,9 @@ def _databases(*names: str) -> Iterator[tuple[Path, dict[str, str]]]:
         yield Path(name), found
 
 
-def _at_capacity(server: Running, crowd: Crowd, bodies: Sequence[bytes]) -> Load:
+def _at_capacity(server: Running, contributors: Contributors, bodies: Sequence[bytes]) -> Load:
     """As many connections as fill every commit: more do not make it faster."""
-    return put_under_load(server, crowd, bodies, 1e5, connections=MANY, timeout=60.0)
+    return put_under_load(server, contributors, bodies, 1e5, connections=MANY, timeout=60.0)
 
 
 def refusals(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str, Any]]:
@@ -74,12 +74,12 @@ def refusals(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str,
             module = "benchmarks.refusing" if kind == "refused" else "jrr.cli"
             start = running("collector", folder / kind, database, module=module)
             servers[kind] = stack.enter_context(start)
-        crowds = {kind: gather(server, 1_000 + 5_000 * pairs) for kind, server in servers.items()}
+        gathered = {kind: gather(server, 1_000 + 5_000 * pairs) for kind, server in servers.items()}
         for number in range(pairs + 1):
-            for kind, crowd in crowds.items():
+            for kind, contributors in gathered.items():
                 first = 0 if number == 0 else 1_000 + 5_000 * (number - 1)
-                bodies = crowd.bodies[first : 1_000 + 5_000 * number]
-                load = _at_capacity(servers[kind], crowd, bodies)
+                bodies = contributors.bodies[first : 1_000 + 5_000 * number]
+                load = _at_capacity(servers[kind], contributors, bodies)
                 if number:  # the first one warms up
                     costs[kind].append(1000 * load.processor / len(bodies))
     refused = costs.pop("refused")
@@ -148,22 +148,22 @@ def _together(folder: Path, database: str, name: str, reports: int) -> dict[str,
             for at in range(count)
         ]
         # Room for many more: where few are still to come, processes take turns.
-        crowd = gather(servers[0], 1_000 + reports, capacity=10_000_000)
+        contributors = gather(servers[0], 1_000 + reports, capacity=10_000_000)
 
         def load(bodies: Sequence[bytes]) -> Load:
             urls = [server.url for server in servers]
             return put_under_load(
-                servers[0], crowd, bodies, 1e6, urls=urls, connections=MANY, timeout=120.0
+                servers[0], contributors, bodies, 1e6, urls=urls, connections=MANY, timeout=120.0
             )
 
         def used() -> tuple[float, float]:
             collectors = sum(processor_of(server.process.pid) for server in servers)
             return collectors, database_processor(folder / "server")
 
-        load(crowd.bodies[:1_000])  # not measured: it warms up
+        load(contributors.bodies[:1_000])  # not measured: it warms up
         before = used()
         with waits(database) as seen:
-            found = load(crowd.bodies[1_000:])
+            found = load(contributors.bodies[1_000:])
         collectors, itself = (after - start for after, start in zip(used(), before, strict=True))
         spent = {"collectors": collectors, "database": itself, "generator": found.generator}
         return {
@@ -184,25 +184,27 @@ def rows(
     with _databases("few", "many") as (folder, addresses):
         for kind in kinds:
             with ExitStack() as stack:
-                crowds = {}
+                gathered = {}
                 for name, stored in (("few", few), ("many", many)):
                     database = None if kind == "sqlite" else addresses[name]
                     place = folder / f"{kind}-{name}"
                     server = stack.enter_context(running("collector", place, database))
                     old = gather(server, 500 * pairs, capacity=10_000_000)
                     _fill(database or str(place / "collector.db"), old, stored)
-                    crowds[name] = server, old, gather(server, 500 * pairs)
-                results += _compared(kind, crowds, pairs)
+                    gathered[name] = server, old, gather(server, 500 * pairs)
+                results += _compared(kind, gathered, pairs)
     return results
 
 
-def _compared(kind: str, crowds: dict[str, Any], pairs: int) -> list[dict[str, Any]]:
+def _compared(kind: str, gathered: dict[str, Any], pairs: int) -> list[dict[str, Any]]:
     found: dict[tuple[str, int], list[Load]] = {}
     for number in range(pairs):
-        for name, (server, *both) in crowds.items():
-            for at, crowd in enumerate(both):
-                bodies = crowd.bodies[500 * number : 500 * (number + 1)]
-                load = put_under_load(server, crowd, bodies, 1e6, connections=50, timeout=120.0)
+        for name, (server, *both) in gathered.items():
+            for at, contributors in enumerate(both):
+                bodies = contributors.bodies[500 * number : 500 * (number + 1)]
+                load = put_under_load(
+                    server, contributors, bodies, 1e6, connections=50, timeout=120.0
+                )
                 found.setdefault((name, at), []).append(load)
     results = []
     for at, where in enumerate(("in the same survey", "in a new survey beside them")):
@@ -227,9 +229,9 @@ def _compared(kind: str, crowds: dict[str, Any], pairs: int) -> list[dict[str, A
     return results
 
 
-def _fill(database: str, crowd: Crowd, reports: int) -> None:
+def _fill(database: str, contributors: Contributors, reports: int) -> None:
     """Store made-up answers, in the order of their hashes, by the database's own means."""
-    name = crowd.survey.hash
+    name = contributors.survey.hash
     step = (1 << 256) // reports
     names = [(at * step + secrets.randbelow(step)).to_bytes(32, "big") for at in range(reports)]
     tables: dict[str, Iterator[tuple[Any, ...]]] = {
@@ -266,12 +268,12 @@ def memory(
     """Megabytes that a collector holds while reports come in."""
     results = []
     with tempfile.TemporaryDirectory() as name, running("collector", Path(name)) as server:
-        crowd = gather(server, reports)
+        contributors = gather(server, reports)
         each = reports // parts
         held = []
         for number in range(parts):
-            bodies = crowd.bodies[number * each : (number + 1) * each]
-            put_under_load(server, crowd, bodies, 1e6, connections=100, timeout=600.0)
+            bodies = contributors.bodies[number * each : (number + 1) * each]
+            put_under_load(server, contributors, bodies, 1e6, connections=100, timeout=600.0)
             held.append(round(memory_of(server.process.pid), 1))
         results.append(
             {
@@ -279,7 +281,7 @@ def memory(
                 "ratio": held[-1] / held[0],
                 "at_most": 1.2,
                 "memory_mb": held,
-                "stored": crowd.stored,
+                "stored": contributors.stored,
             }
         )
     return results

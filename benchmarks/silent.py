@@ -70,12 +70,18 @@ def measure(contender: Contender, way: str) -> dict[str, Any]:
         folder = Path(name)
         server = stack.enter_context(started(contender, folder / "server"))
         proxy = stack.enter_context(nginx(contender.tree, server, folder, FILES))
-        crowd = gather(server, UPLOADS)
+        contributors = gather(server, UPLOADS)
         url = proxy if way == "nginx" else server.url
         stack.enter_context(silent(url))
         threading.Event().wait(5.0)
         load = put_under_load(
-            server, crowd, crowd.bodies, RATE, urls=[url], connections=100, timeout=20.0
+            server,
+            contributors,
+            contributors.bodies,
+            RATE,
+            urls=[url],
+            connections=100,
+            timeout=20.0,
         )
     return {
         "sent": UPLOADS,

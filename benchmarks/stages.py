@@ -91,9 +91,11 @@ def uploads() -> list[dict[str, Any]]:
         tempfile.TemporaryDirectory() as folder,
         running("collector", Path(folder), None) as server,
     ):
-        crowd = gather(server, UPLOADS)
+        contributors = gather(server, UPLOADS)
         before = _size(Path(folder))
-        load = put_under_load(server, crowd, crowd.bodies, 1e6, connections=200, timeout=120.0)
+        load = put_under_load(
+            server, contributors, contributors.bodies, 1e6, connections=200, timeout=120.0
+        )
         after = _size(Path(folder))
     return [
         {
@@ -101,7 +103,7 @@ def uploads() -> list[dict[str, Any]]:
             "mechanism": "RR",
             "seconds": load.processor / load.acknowledged,
             "seconds_by_the_clock": load.seconds / load.acknowledged,
-            "bytes_sent": float(np.mean([len(body) for body in crowd.bodies])),
+            "bytes_sent": float(np.mean([len(body) for body in contributors.bodies])),
             "bytes_stored_with_invitation": after / UPLOADS,
             "bytes_that_reports_added": (after - before) / UPLOADS,
             "lost": load.lost,

@@ -24,15 +24,17 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -> None:
     """Before there was a bounded queue, nothing was acknowledged any more after some seconds."""
     with running("collector", tmp_path, database) as server:
-        crowd = gather(server, 90_000)
-        first, measured, left, more = (crowd.bodies[start:] for start in (0, 2_000, 12_000, 12_500))
-        put_under_load(server, crowd, first[:2_000], 1e5, connections=500, timeout=60.0)
+        contributors = gather(server, 90_000)
+        first, measured, left, more = (
+            contributors.bodies[start:] for start in (0, 2_000, 12_000, 12_500)
+        )
+        put_under_load(server, contributors, first[:2_000], 1e5, connections=500, timeout=60.0)
         capacity = put_under_load(
-            server, crowd, measured[:10_000], 1e5, connections=500, timeout=60.0
+            server, contributors, measured[:10_000], 1e5, connections=500, timeout=60.0
         )
         rate = 3 * capacity.acknowledged / capacity.seconds
         sent = more[: int(8 * rate)]
-        load = put_under_load(server, crowd, sent, rate, connections=3_000, timeout=10.0)
+        load = put_under_load(server, contributors, sent, rate, connections=3_000, timeout=10.0)
         assert (load.lost, load.doubled) == (0, 0)
         assert set(load.refusals) <= {"503 busy"}
         # In every part of the time something is done: this machine has other work too.
@@ -43,7 +45,7 @@ def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -
         # Those who wait cost little: `benchmarks.overload` measures how much, in medians.
         each, each_in_the_crowd = (one.processor / one.acknowledged for one in (capacity, load))
         assert each_in_the_crowd <= each / 0.8
-        after = put_under_load(server, crowd, left[:500], 50.0, timeout=10.0)
+        after = put_under_load(server, contributors, left[:500], 50.0, timeout=10.0)
         assert after.acknowledged == 500
         assert (after.refusals, after.timeouts) == ({}, 0)
 

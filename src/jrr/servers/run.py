@@ -218,8 +218,8 @@ def settle() -> None:
     """The garbage collector passes over what is loaded now, and looks at the rest less often.
 
     Python looks for cycles of objects that nobody refers to after every few hundred new ones, and
-    now and then at all objects there are. A server loads hundreds of thousands that stay, and in a
-    crowd thousands of requests are under way: looking at all of them again and again took a
+    now and then at all objects there are. A server loads hundreds of thousands that stay, and under
+    load thousands of requests are on their way: looking at all of them again and again took a
     quarter to half of the processor.
     """
     gc.collect()

@@ -49,11 +49,11 @@ def serve(
         tempfile.TemporaryDirectory() as folder,
         running("collector", Path(folder), database) as server,
     ):
-        crowd = gather(server, people)
+        contributors = gather(server, people)
         load = put_under_load(
             server,
-            crowd,
-            crowd.bodies,
+            contributors,
+            contributors.bodies,
             rate,
             processes=processes,
             connections=connections,

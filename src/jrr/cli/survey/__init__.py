@@ -7,7 +7,7 @@ from jrr.cli.lazy import LazyGroup
 # Named, not imported, as in jrr.cli.app; in the order in which they are used.
 COMMANDS = {
     "create": "Write a survey's document from a draft or a question.",
-    "ethics": "Write what an ethics board asks, from the survey's document alone.",
+    "ethics": "Write the document for an ethics board or a data protection officer.",
     "invite": "Make one-time invitations, and tell the servers whom to accept.",
     "open": "Give the document to the servers and open it.",
     "enrol": "Take part in the next deal, where people enrol first.",

@@ -257,7 +257,7 @@ class Link:
         return asyncio.get_running_loop().time()
 
     async def close(self, reason: str | None = None, missing: bool = False) -> None:
-        """Tell the others why, if there is a reason, and hang up; missing: a party is not there."""
+        """Tell the others why, if there is a reason, and close; missing: a party is not there."""
         flag = MISSING if missing else 0
         for party, (_, writer) in self._streams.items():
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError, RuntimeError):

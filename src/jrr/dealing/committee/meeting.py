@@ -58,7 +58,7 @@ class Meeting:
 
 
 async def meet(meeting: Meeting, body: Callable[[Link], Coroutine[Any, Any, T]]) -> T:
-    """Connect to all other parties, agree on a session, run `body`, hang up.
+    """Connect to all other parties, agree on a session, run `body`, close the links.
 
     Parties with larger numbers call those with smaller ones.
     """

@@ -28,7 +28,7 @@ PERCENTILES = (50, 90, 99, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crowd:
+class Contributors:
     """A survey that is open, and a report of everybody invited."""
 
     survey: Survey
@@ -48,7 +48,7 @@ class Crowd:
         return int(self.operator.collector.get(self.operator.path)["reports"])
 
 
-def gather(server: Running, people: int, capacity: int | None = None) -> Crowd:
+def gather(server: Running, people: int, capacity: int | None = None) -> Contributors:
     """Install a survey of randomized response at a collector, and make everybody's answers.
 
     capacity: Of the survey, where it is more than the people who are invited.
@@ -74,7 +74,7 @@ def gather(server: Running, people: int, capacity: int | None = None) -> Crowd:
         )
         for at, text in enumerate(invitations)
     )
-    return Crowd(survey=survey, operator=operator, bodies=bodies)
+    return Contributors(survey=survey, operator=operator, bodies=bodies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ def processor_of(process: int) -> float:
 
 def put_under_load(
     server: Running,
-    crowd: Crowd,
+    contributors: Contributors,
     bodies: Sequence[bytes],
     rate: float,
     *,
@@ -163,13 +163,13 @@ def put_under_load(
 
     Args:
         server: The collector, which is watched meanwhile.
-        crowd: Whose reports.
-        bodies: Those of the crowd that are sent now; none was sent before.
+        contributors: Whose reports.
+        bodies: Those of the contributors that are sent now; none was sent before.
         rate: Requests a second, whether or not the server keeps up.
         urls: Where to send them in turn; by default the server's own address.
         processes: That send.
         connections: At most so many, all processes together.
-        timeout: Seconds after which a sender hangs up.
+        timeout: Seconds after which a sender closes the connection.
         obey: Whether senders wait as Retry-After says and try again, as the client does.
 
     Returns:
@@ -182,7 +182,7 @@ def put_under_load(
         Job(
             host=target.hostname or "",
             port=target.port or 0,
-            path=crowd.path,
+            path=contributors.path,
             bodies=bodies[number::processes],
             rate=rate / processes,
             begin=begin,
@@ -202,19 +202,24 @@ def put_under_load(
         watch.over.set()
         thread.join()
     used = processor_of(server.process.pid) - used
-    return _joined(parts, rate, len(bodies), crowd, watch, used)
+    return _joined(parts, rate, len(bodies), contributors, watch, used)
 
 
 def _joined(
-    parts: Sequence[Sent], rate: float, sent: int, crowd: Crowd, watch: _Watch, used: float
+    parts: Sequence[Sent],
+    rate: float,
+    sent: int,
+    contributors: Contributors,
+    watch: _Watch,
+    used: float,
 ) -> Load:
     waits = np.array([wait for part in parts for wait in part.acknowledged.values()] or [0.0])
     at = np.array([moment for part in parts for moment in part.at] or [0.0])
     acknowledged = sum(len(part.acknowledged) for part in parts)
     lasted = sent / rate
     # Over all loads: what was given up in one may be stored during the next.
-    crowd.so_far.update(sent=sent, acknowledged=acknowledged)
-    stored = crowd.stored
+    contributors.so_far.update(sent=sent, acknowledged=acknowledged)
+    stored = contributors.stored
     refusals: Counter[str] = sum((part.refusals for part in parts), Counter())
     return Load(
         asked=rate,
@@ -228,8 +233,8 @@ def _joined(
         timeouts=sum(part.timeouts for part in parts),
         broken=sum(part.broken for part in parts),
         held_back=sum(part.held_back for part in parts),
-        lost=max(0, crowd.so_far["acknowledged"] - stored),
-        doubled=max(0, stored - crowd.so_far["sent"]),
+        lost=max(0, contributors.so_far["acknowledged"] - stored),
+        doubled=max(0, stored - contributors.so_far["sent"]),
         generator_late=max(part.latest for part in parts),
         readyz=watch.slowest,
         memory_mb=watch.memory,

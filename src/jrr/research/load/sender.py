@@ -23,7 +23,7 @@ class Job:
     rate: float  # requests a second
     begin: float  # when, by the clock of the system
     connections: int  # kept at most
-    timeout: float  # seconds after which it hangs up
+    timeout: float  # seconds after which it closes the connection
     obey: bool  # whether it waits as Retry-After says, and tries again
 
 
