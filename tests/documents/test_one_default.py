@@ -144,7 +144,8 @@ def test_what_one_liar_moves(
     assert {row["name"]: row["one_liar"] for row in said["compare"]}["MRR"] == plan.one_liar
     shown = " ".join(printed(*command, capsys=capsys).split())
     assert f"estimated to hold an answer by {people}." in shown
-    assert f"MRR {people}." in shown
+    compared = " ".join(printed(*command, "--details", capsys=capsys).split())
+    assert f"MRR {people}." in compared
 
 
 def test_a_liar_by_what_is_known_of_the_answer() -> None:

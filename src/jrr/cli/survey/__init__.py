@@ -16,7 +16,7 @@ COMMANDS = {
     "answer": "Answer a survey; what is sensitive is perturbed here.",
     "ledger": "Show what your answers on this device have cost together.",
     "show": "Counts at the servers, and the results so far.",
-    "extend": "Take answers until a later time than the document says.",
+    "extend": "Take answers until a later time, CLOSES, in UTC as 2026-01-31T12:00:00Z.",
     "close": "Close for good: cards are burned, and no more answers are taken.",
     "change": "How every question has changed since the wave before.",
     "export": "Write all answers as a table, with a codebook and an R script.",
