@@ -28,7 +28,7 @@ COMMANDS = {
     "survey": "Ask a survey: create, invite, open, answer, show, close, export, report.",
     "file": "Deal, perturb and estimate files of cards and reports.",
     "serve": "Run a dealer, a collector, a party of a committee, or the answer page.",
-    "audit": "Check what dealers told, or try to refute a privacy claim.",
+    "audit": "Check what dealers told, or try to refute a privacy claim by experiment.",
     "study": "Reproduce the paper, simulate surveys, measure speed and what attacks gain.",
     "demo": "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
 }

@@ -5,7 +5,7 @@ import click
 from jrr.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "cards": "Check what dealers told of verified cards.",
+    "cards": "Check what dealers told of the verified cards of SURVEY, a survey's document.",
     "privacy": "Try to refute the privacy claim of a mechanism.",
     "program": "Try to refute the privacy claim of any program.",
 }
