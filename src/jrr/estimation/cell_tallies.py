@@ -112,7 +112,12 @@ class Cells:
         population: Population | str = "respondents",
         population_size: float | None = None,
     ) -> Estimate:
-        """The estimate of everybody; arguments as for `Estimate.for_population`."""
+        """The estimate of everybody; arguments as for `Estimate.for_population`.
+
+        Args:
+            population: of whom the estimate speaks, as for `Estimate.for_population`.
+            population_size: people in it, where it is finite.
+        """
         found = self.mechanism.estimate(self.everybody, self.dealt)
         return found.for_population(population, population_size, self.asked)
 

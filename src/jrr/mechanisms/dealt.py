@@ -168,15 +168,27 @@ class DRR(ShortRepr, Categorical):
         return SortedDeck(self.n, faces, self.deck)
 
     def quick_losses(self, colluders: int) -> Losses:
-        """A bound in which all others give away whether they told the truth."""
+        """A bound in which all others give away whether they told the truth.
+
+        Args:
+            colluders: whose cards the adversary knows.
+        """
         return quick_bound_of_dealt(self.law, colluders)
 
     def likely_worst(self, colluders: int) -> Losses:
-        """All others hold one other value, and colluders as many of its cards as can be."""
+        """All others hold one other value, and colluders as many of its cards as can be.
+
+        Args:
+            colluders: whose cards the adversary knows.
+        """
         return likely_worst_of_dealt(self.law, colluders)
 
     def compositions(self, colluders: int) -> Iterator[LossDistribution]:
-        """That law for all that the others may hold, one by one; binary and not too large."""
+        """That law for all that the others may hold, one by one; binary and not too large.
+
+        Args:
+            colluders: whose cards the adversary knows.
+        """
         check_scan(self.law)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return all_compositions(self.law, colluders)
@@ -195,7 +207,11 @@ class DRR(ShortRepr, Categorical):
         return ("deck",) if even else ()
 
     def resized(self, n: int) -> "DRR":
-        """The same probabilities with another number of cards; an even deck stays even."""
+        """The same probabilities with another number of cards; an even deck stays even.
+
+        Args:
+            n: cards in a deck.
+        """
         if self.deck != even_deck(self.n, self.k):
             raise checks.refusal("deck", self.deck, "even where n is fixed by enrolment")
         return DRR(n, self.truth, self.own, k=self.k)

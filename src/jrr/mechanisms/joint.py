@@ -297,7 +297,11 @@ class JRR(Categorical):
         return f"JRR with k={self.k}{deck}"
 
     def resized(self, n: int) -> "JRR":
-        """The same probabilities with decks of n cards, the share of plus cards to the nearest."""
+        """The same probabilities with decks of n cards, the share of plus cards to the nearest.
+
+        Args:
+            n: cards in a deck.
+        """
         n = checks.deck_size(n)
         if self.even:
             return JRR(n, self.p, k=self.k, s=self.s)
@@ -306,7 +310,11 @@ class JRR(Categorical):
         return JRR(n, self.p, k=self.k, s=min(self.s, most), plus=plus)
 
     def likely_worst(self, colluders: int) -> Losses:
-        """Colluders hold plus cards only, or minus cards only."""
+        """Colluders hold plus cards only, or minus cards only.
+
+        Args:
+            colluders: whose cards the adversary knows.
+        """
         return likely_worst_of_joint(self.law, colluders)
 
     def instructions(self) -> str:
@@ -343,7 +351,14 @@ class JRR(Categorical):
     def simulated_truths(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
     ) -> Ints:
-        """How many holders of each value report truthfully, one row per run."""
+        """How many holders of each value report truthfully, one row per run.
+
+        Args:
+            counts: people with each value.
+            runs: surveys.
+            rng: where random numbers come from.
+            with_cards: whether everybody has a card.
+        """
         if not with_cards:
             return rng.binomial(counts, self.p, (runs, len(counts)))
         left = np.tile(np.array([self.plus, self.minus, self.n - self.signed]), (runs, 1))

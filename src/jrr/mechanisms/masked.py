@@ -156,7 +156,11 @@ class MRR(Masking):
         return document
 
     def for_dealers(self, dealers: int) -> Self:
-        """The same where so many dealers give everybody a card, all of which are added."""
+        """The same where so many dealers give everybody a card, all of which are added.
+
+        Args:
+            dealers: how many.
+        """
         fields = {name: getattr(self, name) for name in self.parameters}
         return type(self)(**(fields | {"dealers": dealers}))
 
@@ -347,7 +351,13 @@ class MRR(Masking):
         return self.respond_one_step(self.coin.check_value("value", value) * self.steps, card, rng)
 
     def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
-        """The same of a whole number of steps, where the coin tells numbers."""
+        """The same of a whole number of steps, where the coin tells numbers.
+
+        Args:
+            step: from 0 to the steps of the coin.
+            card: the card; None without one.
+            rng: where random words come from; None: the operating system.
+        """
         held = checks.symbol("value", step, self._tellable)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
@@ -375,7 +385,12 @@ class MRR(Masking):
         return self.with_mask(self.coin.toss(value, words, lies), card)
 
     def with_mask(self, marks: list[int], card: Any) -> Any:
-        """The report of what the coin said: the card is added, and the sum clamped."""
+        """The report of what the coin said: the card is added, and the sum clamped.
+
+        Args:
+            marks: the numbers that the coin said.
+            card: the card.
+        """
         form = self.card_format
         low, high = self._range
         for one in self._by_dealer(card):
@@ -413,7 +428,13 @@ class MRR(Masking):
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """The same of whole numbers of steps, where the coin tells numbers."""
+        """The same of whole numbers of steps, where the coin tells numbers.
+
+        Args:
+            steps: one per person.
+            cards: one per person; None without cards.
+            rng: where random words come from; None: the operating system.
+        """
         checked = checks.symbols("values", steps, self._tellable)
         by_dealer = self._by_dealer(cards)
         # Cut so that sums fit into 16 bits; a clamped report does not change.
@@ -438,7 +459,11 @@ class MRR(Masking):
     # -- collector --------------------------------------------------------------------------
 
     def check_cardless(self, report: bytes) -> bytes:
-        """What the coin says: without a card nothing is added."""
+        """What the coin says: without a card nothing is added.
+
+        Args:
+            report: as bytes.
+        """
         numbers = np.frombuffer(report, "<i2")
         if not self.coin.can_say(numbers):
             allowed = f"of 0 to {self.coin.largest} where there was no card"

@@ -135,7 +135,12 @@ class Block(Coin):
         return np.concatenate(parts, axis=-1)
 
     def item_truth(self, lies: Strength, item: int) -> float:
-        """The chance that the answer to one item is true, whatever becomes of the others."""
+        """The chance that the answer to one item is true, whatever becomes of the others.
+
+        Args:
+            lies: how strong the coin is.
+            item: its number, from 0.
+        """
         p, q = Choice(self.k).chances(lies)
         return float(p + (self.k // self.sizes[item] - 1) * q)
 

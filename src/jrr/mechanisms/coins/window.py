@@ -136,7 +136,12 @@ class Window(Coin):
         return made if made.cardless is not None else replace(made, cardless=made)
 
     def rounding(self, own: float, between: float) -> float:
-        """The variance per person that rounding to steps adds, for a coin of this loss."""
+        """The variance per person that rounding to steps adds, for a coin of this loss.
+
+        Args:
+            own: the loss of the bare coin.
+            between: the mean of f(1 - f), f being how far between two steps numbers lie.
+        """
         p, q = self.ideal_chances(own)
         return WindowNoise(self.steps, self.width, (p - q) * self.width).more(between)
 
