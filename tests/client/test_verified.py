@@ -9,7 +9,9 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 
+from jrr.cli.app import cli
 from jrr.client.ending import Ending
 from jrr.client.operator import new_invitations
 from jrr.dealing.interface import Person
@@ -520,9 +522,21 @@ def test_a_changed_record_is_refused(tmp_path: Path) -> None:
     def another_nonce(part: dict[str, Any]) -> None:
         part["nonce"] = "00" * 32
 
+    survey, file = tmp_path / "survey.json", tmp_path / "record.json"
+    survey.write_bytes(house.survey.to_bytes())
+
+    def audited(told: dict[str, Any]) -> Any:
+        file.write_text(json.dumps(told))
+        arguments = ["audit", "cards", str(survey), "--record", str(file), "--json"]
+        return CliRunner().invoke(cli, arguments)
+
+    found = audited(record)
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output)["cards"] == {"dealer": 12}
     for change in (left_out, forged, another_nonce):
         other = deepcopy(record)
         change(other["dealers"][0])
         with pytest.raises(IntegrityError, match="dealer: "):
             check_record(house.survey, other)
+        assert isinstance(audited(other).exception, IntegrityError | SystemExit)
     assert sums.NONCE == 32
