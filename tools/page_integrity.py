@@ -5,7 +5,8 @@
 
 A browser then refuses a file whose bytes differ. Modules that others import are named as
 `modulepreload`, because an import itself cannot say what its bytes must be. Modules that only some
-surveys need are named as `lazy`, which browsers pass over until src/lazy.js says they are needed.
+surveys or readers of a language need are named as `lazy`, which browsers pass over until
+src/lazy.js says they are needed. Also written is what is read without JavaScript, in each language.
 """
 
 import base64
@@ -19,10 +20,12 @@ INDEX = CLIENT / "page" / "index.html"
 SCRIPT = "page.js"
 STYLE = "page.css"
 PACKAGE = "index.js"  # what the package exports; the page imports each module by itself
-LAZY = ("vendor", "verified")  # folders of what only some surveys need (src/lazy.js)
+ENGLISH = CLIENT / "texts" / "en.js"  # the only language that everybody loads
+LAZY = ("texts", "vendor", "verified")  # folders of what is loaded when needed (src/lazy.js)
 _LINES = re.compile(
     r'^ *<(?:link rel="(?:modulepreload|stylesheet|lazy)"|script) [^\n]*\n', flags=re.MULTILINE
 )
+_WITHOUT_SCRIPTS = re.compile(r"(?<=<noscript>\n).*?(?= *</noscript>)", flags=re.DOTALL)
 
 
 def integrity(path: Path) -> str:
@@ -41,8 +44,10 @@ def lines() -> list[str]:
             if path.name != PACKAGE
         ),
         *((path, path.name) for path in sorted(page.glob("*.js")) if path.name != SCRIPT),
+        (ENGLISH, "../texts/en.js"),
     ]
-    lazy = [path for name in LAZY for path in sorted((CLIENT / name).glob("*.js"))]
+    files = [path for name in LAZY for path in sorted((CLIENT / name).glob("*.js"))]
+    lazy = [path for path in files if path != ENGLISH]
     style, script = integrity(page / STYLE), integrity(page / SCRIPT)
     return [
         f'<link rel="stylesheet" href="{STYLE}" {style}>',
@@ -55,8 +60,18 @@ def lines() -> list[str]:
     ]
 
 
+def without_scripts() -> str:
+    """What the page says where it cannot run, in every language."""
+    said = {
+        path.stem: re.findall(r'^  noscript: "(.*)",$', path.read_text("utf-8"), re.MULTILINE)[0]
+        for path in (ENGLISH, *sorted(ENGLISH.parent.glob("*.js")))
+    }
+    return "".join(f'        <p lang="{code}">{words}</p>\n' for code, words in said.items())
+
+
 def sealed(html: str) -> str:
     """The page with these lines in place of those it has."""
+    html = _WITHOUT_SCRIPTS.sub(without_scripts(), html)
     rest = _LINES.sub("", html)
     named = "".join(f"    {line}\n" for line in lines())
     return rest.replace("  </head>\n", f"{named}  </head>\n")

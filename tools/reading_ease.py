@@ -23,7 +23,7 @@ from jrr.privacy.cost_table import CostRow, CostTable, cost_row, same_in_every_w
 from jrr.survey.consent import protection
 
 ROOT = Path(__file__).parents[1]
-TEXTS = ROOT / "clients" / "js" / "page" / "texts.js"
+TEXTS = ROOT / "clients" / "js" / "texts"
 MOST_WORDS = 90  # before the first question
 HARDEST = 6.0  # grade
 EXAMPLE = {"who": "The University of Example", "collector": "survey.example", "count": "8"}
@@ -109,8 +109,8 @@ def ease(text: str, language: str) -> Ease:
 
 def page_text(key: str, language: str) -> str:
     """A text of the answer page."""
-    blocks = TEXTS.read_text("utf-8").split("\n  de: {\n")
-    (found,) = re.findall(rf'^    {key}: "(.*)",$', blocks[language == "de"], flags=re.MULTILINE)
+    texts = (TEXTS / f"{language}.js").read_text("utf-8")
+    (found,) = re.findall(rf'^  {key}: "(.*)",$', texts, flags=re.MULTILINE)
     return str(found)
 
 

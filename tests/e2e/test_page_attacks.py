@@ -80,8 +80,8 @@ def test_it_shows_the_hash_that_the_command_tells(browser: Any, page_url: str) -
         assert found == page_hash(tuple(files)) != page_hash(ours)
 
 
-@pytest.mark.slow_variants("src/", "page/texts")
-@pytest.mark.parametrize("name", ["src/mechanisms.js", "page/texts.js", "page/page.js"])
+@pytest.mark.slow_variants("src/", "texts/")
+@pytest.mark.parametrize("name", ["src/mechanisms.js", "texts/en.js", "page/page.js"])
 def test_one_byte_changed_in_a_script_and_nothing_runs(
     browser: Any, page_url: str, sqlite_pair: Pair, name: str
 ) -> None:
@@ -97,6 +97,30 @@ def test_one_byte_changed_in_a_script_and_nothing_runs(
         assert visit.page.locator("h1").count() == 0
         assert any("integrity" in line for line in visit.console)
         assert not any(survey.hash in url.partition("#")[0] for _, url, _ in visit.requests)
+
+
+def test_a_language_is_loaded_when_read_and_only_as_it_should_be(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    address = address_of(page_url, survey, invitation)
+    with visiting(browser, address, locale="en-GB") as visit:
+        visit.wait_for(TITLE)
+        assert not any("/texts/" in url and "/en.js" not in url for _, url, _ in visit.requests)
+        visit.page.locator("#language").select_option("fr")
+        visit.page.get_by_role("button", name="J’accepte").wait_for()
+        assert visit.page.locator("html").get_attribute("lang") == "fr"
+    french = next(file for file in page_files() if file.path == "texts/fr.js")
+    with visiting(browser, "about:blank", locale="fr-FR") as visit:
+        changed = french.body.replace("J’accepte".encode(), b"Oui")
+        assert changed != french.body
+        visit.page.route(
+            "**/texts/fr.js",
+            lambda route: route.fulfill(body=changed, content_type="text/javascript"),
+        )
+        visit.page.goto(address)
+        visit.page.get_by_role("button", name="I agree").wait_for()  # not as it should be: English
+        assert visit.page.locator("#language").input_value() == "en"
 
 
 def test_scripts_from_elsewhere_and_foreign_requests_are_blocked(

@@ -13,18 +13,30 @@ from typing import Any
 import pytest
 
 from jrr.errors import ArgumentError
-from jrr.reporting.catalogue import texts
+from jrr.reporting.catalogue import known_languages, texts
 from jrr.servers.page.app import page_app, policy
-from jrr.servers.page.files import LAZY, page_files, page_hash
+from jrr.servers.page.files import page_files, page_hash
 from tests.clients.test_javascript import node
 
 PAGE = Path(__file__).parents[2] / "clients" / "js" / "page"
+TEXTS = PAGE.parent / "texts"
+NAMES = """
+    const {LANGUAGES} = await import("./page/texts.js");
+    console.log(JSON.stringify(LANGUAGES));
+"""
 INTEGRITY = Path(__file__).parents[2] / "tools" / "page_integrity.py"
 
 
 def page_texts() -> dict[str, dict[str, str]]:
     """All texts of the page, by language and key."""
-    script = 'const {TEXTS} = await import("./page/texts.js"); console.log(JSON.stringify(TEXTS))'
+    script = """
+        const {LANGUAGES} = await import("./page/texts.js");
+        const texts = {};
+        for (const code of Object.keys(LANGUAGES)) {
+          texts[code] = (await import(`./texts/${code}.js`)).default;
+        }
+        console.log(JSON.stringify(texts));
+    """
     done = node("--input-type=module", "-e", script)
     return dict(json.loads(done.stdout))
 
@@ -54,7 +66,7 @@ def test_the_page_and_everything_it_names_is_there() -> None:
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     text = body.decode()
     for name in re.findall(r'(?:src|href)="([^"]+)"', text):
-        inside = re.sub(r"^\.\./(?:src|vendor|verified)/", "", name)
+        inside = re.sub(r"^\.\./(?:src|texts|vendor|verified)/", "", name)
         assert "/" not in inside  # nothing from elsewhere
         assert get(f"/page/{name}".replace("/page/..", ""))[0] == 200
     assert "<script>" not in text
@@ -136,14 +148,18 @@ def test_one_byte_more_is_another_hash() -> None:
 
 def test_it_weighs_little() -> None:
     weight = later = 0
+    html = (PAGE / "index.html").read_text("utf-8")
+    named_later = re.findall(r'rel="lazy" href="\.\./([^"]+)"', html)
     for file in page_files():
         status, headers, body = get(f"/{file.path}", accepted="gzip, br")
         assert (status, headers["content-encoding"]) == (200, "gzip")
         assert gzip.decompress(body) == file.body
-        if file.path.startswith(LAZY):
-            later += len(body)
-        else:
+        if file.path not in named_later:
             weight += len(body)
+        elif file.path.startswith("texts/"):
+            assert len(body) < 6_000  # one language, loaded by those who read it
+        else:
+            later += len(body)
     assert later < 25_000  # of verified cards only, loaded when somebody sends
     assert weight < 90_000  # docs/decisions/0024-answer-page.md
 
@@ -169,7 +185,7 @@ def test_styles_and_texts_are_safe_from_right_to_left() -> None:
 
 
 def test_the_page_says_what_consent_texts_say_in_the_same_words() -> None:
-    for language in ("en", "de"):
+    for language in page_texts():
         own = [key for key in page_texts()[language] if key.startswith("consent_")]
         assert len(own) == 15
         for key in own:
@@ -179,16 +195,25 @@ def test_the_page_says_what_consent_texts_say_in_the_same_words() -> None:
 
 def test_every_language_has_every_text_and_its_gaps() -> None:
     found = page_texts()
-    assert set(found) == {"en", "de"}
+    files = {path.stem for path in TEXTS.glob("*.js")}
+    assert set(found) == files == set(known_languages()) >= {"en", "de", "fr"}
     gaps = {
         language: {key: sorted(set(re.findall(r"\{\w+\}", text))) for key, text in entries.items()}
         for language, entries in found.items()
     }
-    assert gaps["en"] == gaps["de"]
-    written = re.findall(
-        r'^    "?([\w-]+)"?: ', (PAGE / "texts.js").read_text("utf-8"), re.MULTILINE
-    )
-    assert written == [key for entries in found.values() for key in entries]  # none twice
+    names = node("--input-type=module", "-e", NAMES).stdout
+    assert json.loads(names) == {code: entries["language"] for code, entries in found.items()}
+    for code, entries in found.items():
+        assert gaps[code] == gaps["en"], code
+        source = (TEXTS / f"{code}.js").read_text("utf-8")
+        written = re.findall(r'^  "?([\w-]+)"?: ', source, re.MULTILINE)
+        assert written == list(entries) == list(found["en"])  # none twice
+        assert all(words and words == words.strip() for words in entries.values())
+        assert code == "en" or not [
+            key
+            for key, words in entries.items()
+            if words == found["en"][key] and len(re.findall(r"[a-z]{3,}", words)) > 3
+        ]
     assert {entries["direction"] for entries in found.values()} <= {"ltr", "rtl"}
     said = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "texts.js")
     for key in re.findall(r'(?:text|button)\("(\w+)"', said):
@@ -199,6 +224,7 @@ def test_every_language_has_every_text_and_its_gaps() -> None:
         "against_",
         "badge_",
         "fact_",
+        "noscript",
         "loss_",
         "language",
         "start",

@@ -13,7 +13,7 @@ import { acts, element, paragraph } from "../page/elements.js";
 import {
   inLanguage, questionScreen, reviewScreen, surveyIntroduction, surveyLanguage, thanksKey,
 } from "../page/screens.js";
-import { chosenLanguage, factOf, kindOf, say } from "../page/texts.js";
+import { chosenLanguage, factOf, kindOf, loadLanguage, say } from "../page/texts.js";
 import { Walk } from "../page/walk.js";
 
 const LIMIT = 5; // unless the attribute `limit` says otherwise
@@ -81,6 +81,7 @@ export class JrrSurvey extends HTMLElement {
 
   async #start() {
     this.#started = true;
+    await loadLanguage(this.#language);
     this.#show(this.#text("loading"));
     await this.#guarded(async () => {
       try {

@@ -14,7 +14,7 @@ import {
   tellsCardSums, thanksKey, tried,
 } from "./screens.js";
 import { pageHash } from "./seal.js";
-import { TEXTS, chosenLanguage, factOf, kindOf, say } from "./texts.js";
+import { LANGUAGES, chosenLanguage, factOf, hasText, kindOf, loadLanguage, say } from "./texts.js";
 import { tryParts } from "./try.js";
 import { Walk } from "./walk.js";
 
@@ -32,7 +32,7 @@ const picker = document.getElementById("language");
 const about = document.getElementById("about");
 const given = takeGiven(); // never sent to any server
 const kiosk = given.has("kiosk"); // a device that several people use one after another
-let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
+let language = await loadLanguage(chosenLanguage([given.get("language") ?? "", ...navigator.languages]));
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
 let person;
@@ -419,7 +419,7 @@ function failed(error, fact) {
   const words = kind === "unreachable" && navigator.onLine === false ? "offline" : kind;
   show(
     () => failed(error, fact),
-    text(Object.hasOwn(TEXTS.en, title) ? title : "error_title"),
+    text(hasText(title) ? title : "error_title"),
     paragraph(text(`error_${words}`)),
     fact ? paragraph(text(fact)) : "",
     whomToAsk(text, survey?.contact?.[surveyLanguage(survey, language)]),
@@ -450,13 +450,14 @@ async function openStorage() {
   }
 }
 
-for (const [tag, { language: name }] of Object.entries(TEXTS)) {
+for (const [tag, name] of Object.entries(LANGUAGES)) {
   picker.append(element("option", { value: tag, lang: tag }, name));
 }
 picker.value = language;
-picker.addEventListener("change", () => {
+picker.addEventListener("change", async () => {
+  const chosen = await loadLanguage(picker.value);
   keepBegun();
-  language = picker.value;
+  language = picker.value = chosen;
   screen();
 });
 about.addEventListener("toggle", async () => {

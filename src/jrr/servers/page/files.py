@@ -15,9 +15,9 @@ TYPES = {
 }
 START_FILE = "start.txt"  # names a survey, beside the page
 NO_PART = (START_FILE, "index.js")  # index.js: what the package exports, and no page imports
-# Of clients/js: the page itself, the client that it stands on, and what only some surveys need.
-FOLDERS = ("page", "src", "vendor", "verified")
-LAZY = ("vendor/", "verified/")  # the latter, by how their paths begin
+# Of clients/js: the page itself, the client that it stands on, texts by language, and what only
+# some surveys need.
+FOLDERS = ("page", "src", "texts", "vendor", "verified")
 _IN_PACKAGE = Path(__file__).with_name("client")  # where a built package has them
 _IN_SOURCES = Path(__file__).parents[4] / "clients" / "js"
 
