@@ -92,10 +92,12 @@ class House:
     def everybody(self) -> Operator:
         return self.operator(*range(len(self.survey.dealing.addresses)))
 
-    def answered(self, answers: Iterable[Mapping[str, Any]]) -> None:
+    def answered(
+        self, answers: Iterable[Mapping[str, Any]], invitations: list[str] | None = None
+    ) -> None:
         """Invite, open, and have everybody answer."""
         people = list(answers)
-        invitations = new_invitations(len(people))
+        invitations = invitations or new_invitations(len(people))
         self.everybody.install()
         self.everybody.invite(invitations)
         self.everybody.open()

@@ -10,6 +10,7 @@ import jrr
 from jrr.analysis import OutcomeRegression, Regression
 from jrr.client.ending import Ending
 from jrr.client.export import export_survey
+from jrr.client.operator import new_invitations
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
 from jrr.survey.creation import SurveyRequest
@@ -31,7 +32,7 @@ HAPPY = {"name": "happy", "kind": "yes-no", "text": "Happy?", "sensitive": False
 TITLES = {"cheated": "Cheated?", "stole": "Stole?"}
 
 
-def asked(mechanism: str = "mrr", **more: Any) -> Survey:
+def asked(mechanism: str = "mrr", after: Survey | None = None, **more: Any) -> Survey:
     listed = [{"name": name, "kind": "yes-no", "text": text} for name, text in TITLES.items()]
     draft = {"title": "T", "epsilon": 6.0, "questions": [SECTOR, HAPPY, *listed]} | more
     dealt = mechanism != "rr"
@@ -42,7 +43,7 @@ def asked(mechanism: str = "mrr", **more: Any) -> Survey:
         collector="https://collector.example",
         dealing=Dealers(("https://dealer.example",)) if dealt else Nobody(),
         mechanism=mechanism,
-        **(settings | {"min_cell": 5}),
+        **(settings | {"min_cell": 5, "after": after}),
     ).survey()
 
 
@@ -71,6 +72,31 @@ def exported(folder: Path, survey: Survey, by: str | None = None) -> LoadedSurve
     document = folder / "survey.json"
     document.write_bytes(survey.to_bytes())
     return jrr.load_survey(document, written["answers"])
+
+
+def test_a_wave_knows_how_many_answered_the_one_before(tmp_path: Path) -> None:
+    """48 of 60 people of wave 2 answered wave 1; the export says so, and no more are counted."""
+    first = asked("rr", waves=2)
+    second = asked("rr", after=first, waves=2)
+    invited = new_invitations(108)
+    loaded, apps = [], None
+    for survey, some in ((first, slice(0, 96)), (second, slice(48, 108))):
+        home = House(survey, tmp_path / survey.hash)
+        home.apps = apps = apps or home.apps
+        people = truths()[: len(invited[some])]
+        home.answered(people, invited[some])
+        home.everybody.close(Ending())
+        written = export_survey(home.everybody, tmp_path / f"{survey.wave}.parquet")
+        loaded.append(jrr.load_survey(survey, written["answers"]))
+    before, now = loaded
+    estimates = [one.total("cheated", population="sample") for one in (now, before)]
+    found = now.change(before, "cheated", population="sample")
+    expected = jrr.difference(estimates[0], estimates[1], same_deck=False, shared=48)
+    assert found.to_dict() == expected.to_dict()
+    worst = jrr.difference(estimates[0], estimates[1], same_deck=False, shared=60)
+    back = before.change(now, "cheated", population="sample")
+    assert back.stderr == pytest.approx(worst.stderr)
+    assert worst.stderr[1] > found.stderr[1]
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +184,17 @@ def test_pairs_changes_and_refusals(
     errors = [survey.total("cheated").stderr[1] for survey in (plain, masked)]
     assert difference.stderr[1] == pytest.approx(np.hypot(*errors))
     assert abs(difference.frequencies[1]) < 4 * difference.stderr[1]
+    # Nothing says who answered both: those who were drawn count as the same people.
+    whole = plain.change(masked, "cheated", population="sample")
+    drawn = [one.total("cheated", population="sample").stderr[1] for one in (plain, masked)]
+    sampling = np.array([s**2 - e**2 for s, e in zip(drawn, errors, strict=True)])
+    assert whole.stderr[1] ** 2 == pytest.approx(np.sum(np.square(errors)) + 2 * sampling.sum())
+    apart = plain.change(masked, "cheated", population="sample", shared=0)
+    assert apart.stderr[1] == pytest.approx(np.hypot(*drawn))
+    with pytest.raises(ArgumentError, match="shared must be at most 96"):
+        plain.change(masked, "cheated", shared=97)
+    with pytest.raises(ArgumentError, match="name must be one of"):
+        plain.change(masked, "happy")
     with pytest.raises(ArgumentError, match="answers to the survey"):
         jrr.load_survey(masked.survey, plain.path)
     with pytest.raises(ArgumentError, match="exported as Parquet"):

@@ -64,6 +64,11 @@ class SensitiveQuestion:
         """Whether whoever answers the survey is asked for it."""
         return not self.asked.only_if and self.survey.share_asked(self.name) == 1
 
+    def asks_the_same(self, other: "SensitiveQuestion") -> bool:
+        """Whether another wave's question is asked alike, so that their answers compare."""
+        alike = ((one.text, one.labels, one.number) for one in (self, other))
+        return next(alike) == next(alike)
+
     @property
     def deals(self) -> bool:
         """Whether contributors are dealt cards for it."""

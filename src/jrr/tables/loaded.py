@@ -32,6 +32,7 @@ from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.groups import GroupEstimates
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.raking import Margins
+from jrr.survey.other_waves import BEFORE, YES
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.estimating import estimate_opened
 from jrr.tables.formats import damage_of, readable
@@ -302,17 +303,50 @@ class LoadedSurvey:
         one, two = (self._among(name, both) for name in (first, second))
         return two_way(one, two, **wish)
 
-    def change(self, earlier: "LoadedSurvey", name: str) -> Difference:
-        """The shares in this wave minus those in an earlier one, as of different people.
+    def change(
+        self,
+        earlier: "LoadedSurvey",
+        name: str,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
+        shared: int | None = None,
+    ) -> Difference:
+        """The shares in this wave minus those in an earlier one.
 
-        Errors are those of two independent samples, which is too much where the same people
-        answered both waves alike.
+        Exports do not say who is who. Where the estimates speak of a population, the noise of
+        drawing those who answered both waves is counted for the worst correlation of what they
+        said then and now, so that intervals hold for every one (`jrr.difference`).
 
         Args:
             earlier: the answers of the earlier wave.
             name: of the question, the same in both.
+            population: as for `Estimate.for_population`.
+            population_size: people in it, where it is finite.
+            shared: how many people answered both. None: as many as this export says answered the
+                wave before, where `earlier` is that wave; otherwise as many as there can be. Say 0
+                of other people.
+
+        Raises:
+            ArgumentError: the earlier survey did not ask the same, or so many cannot have answered
+                both.
         """
-        return difference(self.total(name), earlier.total(name), same_deck=False)
+        self._check(name)
+        old = earlier.survey.by_name.get(name)
+        if old is None or not old.asks_the_same(self.survey.by_name[name]):
+            raise checks.refusal("name", name, "a question that both surveys ask alike")
+        whom = {"population": population, "population_size": population_size}
+        now, then = self.total(name, **whom), earlier.total(name, **whom)
+        if shared is None:
+            shared = min(now.n, then.n, self._answered_before(earlier, name))
+        return difference(now, then, same_deck=False, shared=shared)
+
+    def _answered_before(self, earlier: "LoadedSurvey", name: str) -> int:
+        """How many of those who were asked answered an earlier survey too, at most."""
+        asked, waves = self.asked(name), self.survey.earlier
+        if BEFORE not in self.groupings or waves[-1].survey != earlier.survey.hash:
+            return int(asked.sum())
+        return int((self.groupings[BEFORE][asked] == YES).sum())
 
     def regress(
         self,

@@ -16,7 +16,6 @@ from jrr.survey.other_waves import BEFORE, why_no_pairs
 if TYPE_CHECKING:
     from jrr.estimation.estimates import Estimate
     from jrr.servers.collector.store import CollectorStore, CollectorSurvey
-    from jrr.survey.sensitive import SensitiveQuestion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ def changes(
     found: dict[str, Any] = {}
     for question in now.survey.sensitive:
         old = before.survey.by_name.get(question.name)
-        if old is None or not _asks_the_same(old, question):
+        if old is None or not old.asks_the_same(question):
             found[question.name] = {"refused": "the wave before did not ask the same"}
             continue
         try:
@@ -51,11 +50,6 @@ def changes(
         except Problem as problem:
             found[question.name] = {"refused": problem.detail}
     return found
-
-
-def _asks_the_same(old: "SensitiveQuestion", new: "SensitiveQuestion") -> bool:
-    """Whether two waves ask the same question, so that their answers can be compared."""
-    return (old.text, old.labels, old.number) == (new.text, new.labels, new.number)
 
 
 def _change_of(
