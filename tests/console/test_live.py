@@ -11,12 +11,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from jrr.client.operator import Operator
 from jrr.console.counts import Counts
 from jrr.console.live import Live, _Topic
 from jrr.console.sessions import Sessions
+from jrr.console.silent_dealers import EVERY, SilentDealers
 from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
-from jrr.dealing.kinds import Nobody
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.protocol.states import CLOSED, OPEN, State
+from jrr.protocol.steps import Reply
+from jrr.research.processes import free_port
 from jrr.servers.common.tokens import AdminToken
 from tests.console import Servers, Visitor, answer_work
 
@@ -68,6 +72,50 @@ def test_every_open_page_hears_of_every_tenth_answer(servers: Servers, visitor: 
         while line.startswith((b"data", b":", b"\n")):
             line = pages[0]._reply.readline()
         assert line == b"event: over\n"  # whoever has signed out hears nothing more
+
+
+def test_a_page_hears_that_the_dealer_does_not_answer(servers: Servers, visitor: Visitor) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    survey = servers.survey(dealing=Dealers((nobody,)))
+    Operator(survey, {}, servers.collector.admin).install()
+    path = f"/surveys/{survey.hash}"
+    assert "Open" in visitor.post(f"{path}/open").words  # here; there its operator does
+    with listening(visitor, path) as page:
+        while not (told := page.next()["silent"]):
+            pass
+    words = f"The dealer at {nobody} does not answer: whoever begins now cannot go on."
+    assert told == words
+    assert words in visitor.get(path).words
+
+
+def test_dealers_are_asked_now_and_then_and_what_is_wrong_is_told() -> None:
+    now, replies = [0.0], [Reply(200, b'{"state": "open"}')]
+    asked: list[str] = []
+
+    class Told:
+        def request(self, method: str, address: str, **_: Any) -> Reply:
+            asked.append(address)
+            return replies[-1]
+
+    silent = SilentDealers(lambda: now[0])
+    silent._http = Told()  # type: ignore[assignment]
+    survey: Any = SimpleNamespace(hash="a", dealing=Dealers(("https://d.example",)))
+    assert silent.last(survey) == silent.look(survey) == ""
+    for reply, words in (
+        (Reply(0), "does not answer"),
+        (Reply(404), "does not hold this survey"),
+        (Reply(503), "an error (503)"),
+        (Reply(200, b"<html>"), "is no dealer"),
+        (Reply(200, b'{"state": "new"}'), "there the survey is new"),
+    ):
+        before = silent.last(survey)
+        replies.append(reply)
+        now[0] += EVERY - 0.1
+        assert silent.look(survey) == before  # too early
+        now[0] += 0.1
+        assert words in silent.look(survey)
+        assert words in silent.last(survey)
+    assert asked == ["https://d.example/v1/surveys/a/status"] * 6
 
 
 def test_pages_do_not_hear_of_every_single_answer() -> None:
@@ -137,7 +185,10 @@ def test_what_a_dealer_told_one_operator_no_other_page_hears(
     """Both listen; then one types a dealer's token into another page of hers."""
     dealer = "https://dealer.example"
     survey: Any = SimpleNamespace(
-        hash="a", capacity=10, dealing=SimpleNamespace(addresses=(dealer,))
+        hash="a",
+        capacity=10,
+        announces=False,
+        dealing=SimpleNamespace(addresses=(dealer,)),
     )
     answered = [0]
 
@@ -155,7 +206,8 @@ def test_what_a_dealer_told_one_operator_no_other_page_hears(
     for name, value in (("snapshots.read", count), ("live.read", count), ("live.EVERY", 0.01)):
         monkeypatch.setattr(f"jrr.console.{name}", value)
     sessions = Sessions(lambda _: True)
-    console: Any = SimpleNamespace(sessions=sessions)
+    nothing_wrong = SimpleNamespace(look=lambda _: "")
+    console: Any = SimpleNamespace(sessions=sessions, more={"silent dealers": nothing_wrong})
     live = Live(console, Told(console))
     people = (AdminToken(digest=name, name=name) for name in ("alice", "bob"))
     (alice_name, alice), (bob_name, bob) = map(sessions.begin, people)

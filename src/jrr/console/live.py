@@ -20,6 +20,7 @@ from starlette.routing import Route
 from jrr.console.counts import Counts, counts_of
 from jrr.console.pages import Console, cookie_name
 from jrr.console.sessions import Session
+from jrr.console.silent_dealers import silent_dealers
 from jrr.console.snapshots import Key, Snapshots, facts_of, snapshot_key, snapshots_of
 from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import JrrError
@@ -41,7 +42,8 @@ class _Topic:
     key: Key
     sessions: dict[int, Session] = field(default_factory=dict)  # of pages that listen
     words: str = ""
-    step: tuple[State, int, bool] | None = None  # of what was said last: a new one is told
+    silent: str = ""  # what is wrong with those who deal
+    step: tuple[State, int, bool, str] | None = None  # of what was said last: a new one is told
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
 
@@ -89,7 +91,7 @@ class Live:
         try:
             while topic.sessions:
                 with contextlib.suppress(*_PASSING):
-                    await self._count(topic)
+                    await asyncio.gather(self._count(topic), self._look(topic))
                     await self._count_all(topic)
                 await asyncio.sleep(EVERY)
         finally:
@@ -100,14 +102,20 @@ class Live:
         counts = await run_in_threadpool(read, self._console, counts_of, topic.survey)
         self._say(topic, counts, now=now)
 
+    async def _look(self, topic: _Topic) -> None:
+        """Whether those who deal answer, as long as anybody may come."""
+        is_open = topic.step is not None and topic.step[0] == OPEN
+        look = silent_dealers(self._console).look
+        topic.silent = await run_in_threadpool(look, topic.survey) if is_open else ""
+
     def _say(self, topic: _Topic, counts: Counts, *, now: bool = False) -> None:
         """Tell pages what there is, unless it is too little to tell; now: in any case."""
         latest = self._snapshots.latest(topic.survey, _session_of(topic))
-        step = (counts.state, counts.answered // STEP, latest is not None)
+        step = (counts.state, counts.answered // STEP, latest is not None, topic.silent)
         if step == topic.step and counts.state == OPEN and not now:
             return
         topic.step = step
-        words = json.dumps(facts_of(topic.survey, counts, latest))
+        words = json.dumps(facts_of(topic.survey, counts, latest) | {"silent": topic.silent})
         if words != topic.words:
             topic.words = words
             topic.changed.set()

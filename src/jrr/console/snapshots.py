@@ -153,6 +153,7 @@ def facts_of(survey: "Survey", counts: Counts, latest: Snapshot | None) -> dict[
         "share": round(100 * answered / max(1, invited or survey.capacity), 1),
         "dealt": "",
         "out": "",
+        "began": "",
         "cardless": "",
         "snapshot": 0 if latest is None else latest.number,
     }
@@ -160,5 +161,7 @@ def facts_of(survey: "Survey", counts: Counts, latest: Snapshot | None) -> dict[
         people = latest.people
         facts["cardless"] = "" if people.cardless is None else f"{people.cardless:,}"
         facts["dealt"] = "" if people.dealt is None else f"{people.dealt:,}"
+        if survey.announces:  # then a place is taken before the questions
+            facts["began"] = facts["dealt"]
         facts["out"] = "" if latest.cards_out is None else f"{latest.cards_out:,}"
     return facts

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from jrr.client.report import ReportWish
 from jrr.console.counts import by_day, counts_of
 from jrr.console.pages import Console, PageRequest, goto, page, render
+from jrr.console.silent_dealers import silent_dealers
 from jrr.console.snapshots import Snapshot, facts_of, report_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import (
@@ -21,7 +22,7 @@ from jrr.console.surveys import (
     take_tokens,
 )
 from jrr.errors import ArgumentError, JrrError
-from jrr.protocol.states import CLOSED
+from jrr.protocol.states import CLOSED, OPEN
 from jrr.reporting.intervals import ChangeRow, change_rows
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
@@ -39,6 +40,7 @@ def _watch(request: PageRequest) -> Response:
         survey=survey,
         tab="watch",
         facts=facts_of(survey, counts, latest),
+        silent=silent_dealers(console).last(survey) if counts.state == OPEN else "",
         closes=counts.closes,
         days=read(console, by_day, survey),
         known=known_tokens(request, survey),

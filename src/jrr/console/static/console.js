@@ -28,7 +28,7 @@ for (const root of document.querySelectorAll("[data-events]")) {
     if (state && state.textContent !== facts.state) return location.reload();
     for (const node of document.querySelectorAll("[data-live]")) {
       const words = facts[node.dataset.live];
-      if (words && node.textContent !== words) node.textContent = words;
+      if ((words || "empties" in node.dataset) && node.textContent !== words) node.textContent = words;
     }
     for (const node of root.querySelectorAll("[data-live-value]")) {
       node.value = facts[node.dataset.liveValue];
