@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
-from jrr.protocol.identity import invitation_secret
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply, Steps
 from jrr.servers.collector.routes import collector_app
 from jrr.servers.common.database import connect, prepare
@@ -20,6 +20,7 @@ from jrr.servers.dealer.routes import dealer_app
 from jrr.survey import contributor
 from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
+from jrr.survey.together import not_asked
 
 TOKEN = new_token()
 LIMITS = Limits(700.0, patience=0.0)
@@ -95,14 +96,18 @@ class House:
     def answered(
         self, answers: Iterable[Mapping[str, Any]], invitations: list[str] | None = None
     ) -> None:
-        """Invite, open, and have everybody answer."""
+        """Invite, open, and have everybody answer what they are asked."""
         people = list(answers)
         invitations = invitations or new_invitations(len(people))
         self.everybody.install()
         self.everybody.invite(invitations)
         self.everybody.open()
         for text, mine in zip(invitations, people, strict=True):
-            self.drive(contributor.contribute(self.survey, invitation_secret(text), mine, LIMITS))
+            secret = invitation_secret(text)
+            name = pseudonym(secret, self.survey.collector_salt, COLLECTOR)
+            left_out = not_asked(self.survey, name)
+            told = {key: answer for key, answer in mine.items() if key not in left_out}
+            self.drive(contributor.contribute(self.survey, secret, told, LIMITS))
 
     def call(self, call: Call) -> Reply:
         """As a contributor's client makes it."""

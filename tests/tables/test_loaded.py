@@ -213,3 +213,41 @@ def test_questions_that_share_a_coin_are_known(tmp_path: Path) -> None:
     assert survey.survey.together[0].keep == items[0].shared.keep
     excess, error = survey.two_way("cheated", "stole").dependence(1, 1)
     assert abs(excess - 0.2) < 5 * error
+
+
+def test_questions_asked_of_some_say_so_in_every_analysis(tmp_path: Path) -> None:
+    third = {"name": "lied", "kind": "yes-no", "text": "Lied?"}
+    listed = [{"name": name, "kind": "yes-no", "text": text} for name, text in TITLES.items()]
+    wish: dict[str, Any] = {"split": "together", "ask": 2}
+    made = asked(questions=[SECTOR, HAPPY, *listed, third], **wish)
+    assert made.share_asked("cheated") == pytest.approx(2 / 3)
+    assert made.share_asked("cheated", "stole") == pytest.approx(1 / 3)
+    assert made.share_asked("cheated", "cheated") == pytest.approx(2 / 3)
+    held = House(made, tmp_path / "servers")
+    held.answered([one | {"lied": "no"} for one in truths()])
+    held.everybody.close(Ending(by="sector"))
+    written = export_survey(held.everybody, tmp_path / "answers.parquet")
+    survey = jrr.load_survey(None, written["answers"])
+    told = estimate_survey(survey.path, by="sector")["cheated"]
+    assert survey.item("cheated").asked == survey.cells("cheated").asked == pytest.approx(2 / 3)
+    assert survey.cells("cheated").total().stderr == pytest.approx(told.estimate.stderr)
+    groups = {group.name: group.estimate.stderr for group in survey.groups("cheated", "sector")}
+    for group in told.groups:
+        assert groups[group.name] == pytest.approx(group.estimate.stderr)
+    pairs = survey.two_way("cheated", "stole")
+    both = survey.asked("cheated") & survey.asked("stole")
+    assert pairs.n == both.sum() < survey.asked("cheated").sum()
+    drawn = survey.two_way("cheated", "stole", population="sample").stderr
+    assert (pairs.stderr <= drawn).all()  # the same where an estimate leaves 0..1
+    assert (pairs.stderr < drawn).any()
+
+
+def test_pairs_that_nobody_was_asked(tmp_path: Path) -> None:
+    made = asked(split="together", ask=1)
+    assert made.share_asked("cheated", "stole") == 0
+    held = House(made, tmp_path / "servers")
+    held.answered(truths())
+    held.everybody.close(Ending(by="sector"))
+    written = export_survey(held.everybody, tmp_path / "answers.parquet")
+    with pytest.raises(ArgumentError, match="nobody who was asked both; plan for it"):
+        jrr.load_survey(None, written["answers"]).two_way("cheated", "stole")

@@ -53,7 +53,7 @@ def cells_of(
         >>> " ".join(group.name for group in cells.groups())
         'north south'
     """
-    reports = Reports(item.mechanism, item.reports, item.with_card, item.decks)
+    reports = Reports(item.mechanism, item.reports, item.with_card, item.decks, item.asked)
     return cells_of_reports(
         reports, by, weights=weights, announced=announced, merged=merged, min_cell=min_cell
     )
@@ -67,12 +67,14 @@ class Reports(NamedTuple):
         reports: as `respond` makes them.
         carded: whose reports were made with a card.
         decks: how many decks those with a card were dealt from.
+        asked: the share of those who answered that were asked this.
     """
 
     mechanism: Mechanism
     reports: ArrayLike
     carded: NDArray[np.bool_]
     decks: int | None
+    asked: float = 1.0
 
 
 def cells_of_reports(
@@ -122,4 +124,5 @@ def cells_of_reports(
         decks=told.decks,
         min_cell=checks.integer("min_cell", min_cell, 1),
         people=people,
+        asked=told.asked,
     )

@@ -25,6 +25,8 @@ class SensitiveItem:
         decks: how many decks those with a card were dealt from; None: as few as can be.
         shared: the coin that changed the answers to this question together with others (a survey's
             `split = "together"`); None: the question has a coin of its own.
+        asked: the share of those who answered that were asked this, drawn whatever they answer. Of
+            reports of the people who were asked two questions: the share that were asked both.
 
     Raises:
         ArgumentError: for reports that the mechanism cannot have made, none at all, or a
@@ -41,6 +43,7 @@ class SensitiveItem:
     carded: ArrayLike | bool | None = None
     decks: int | None = None
     shared: SharedCoin | None = None
+    asked: float = 1.0
 
     def __post_init__(self) -> None:
         checked_mechanism(self.mechanism).check_values_are_answers()
@@ -49,6 +52,7 @@ class SensitiveItem:
         fewest = self.mechanism.fewest_decks(int(self.with_card.sum()))
         decks = fewest if self.decks is None else checks.integer("decks", self.decks, fewest)
         object.__setattr__(self, "decks", decks)
+        checks.real("asked", self.asked, "in (0, 1]", 0.0, 1.0, open_low=True)
 
     def __len__(self) -> int:
         return len(self.symbols)

@@ -231,7 +231,8 @@ def two_way(
         Shares of all pairs with their covariance, errors and intervals.
 
     Raises:
-        ArgumentError: for items of different lengths, or more than 400 cells.
+        ArgumentError: for items of different lengths, or of which different shares of the people
+            were asked, or more than 400 cells.
 
     Example:
         >>> import jrr
@@ -255,7 +256,7 @@ def two_way(
     w = np.ones(len(first)) if weights is None else check_weights(weights, len(first))
     if not w.any():
         raise ArgumentError("weights must not all be 0")
-    sampling = sampling_of(population, len(first), population_size)
+    sampling = sampling_of(population, len(first), population_size, _asked_both(first, second))
     strata = list(_strata(first, second, w))
     counts: Floats = np.sum([stratum.counts for stratum in strata], axis=0)
     weight, squares = float(w.sum()), float((w**2).sum())
@@ -271,8 +272,18 @@ def two_way(
         covariance=variance / weight**2,
         n=len(first),
         weight=weight,
-        population=POPULATIONS[sampling is not None],
+        population=checks.one_of("population", population, POPULATIONS),
     )
+
+
+def _asked_both(first: SensitiveItem, second: SensitiveItem) -> float:
+    """The share of those who answered that were asked both questions."""
+    if first.asked != second.asked:
+        raise ArgumentError(
+            f"asked must be the share of people who were asked both questions, in both items, got "
+            f"{first.asked:g} and {second.asked:g}"
+        )
+    return first.asked
 
 
 class _Stratum(NamedTuple):

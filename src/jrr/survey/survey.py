@@ -316,10 +316,18 @@ class Survey:
         whole = self.joint.get(name)
         return None if whole is None else whole.stated
 
-    def share_asked(self, name: str) -> float:
-        """The share of people who are asked for a perturbed answer, of those it concerns."""
-        stated = self.together_with(name)
-        return 1.0 if stated is None else stated.ask / len(stated.questions)
+    def share_asked(self, *names: str) -> float:
+        """The share of people who are asked for all these perturbed answers, of those they concern.
+
+        Args:
+            *names: of answers; two labels of one question are asked for together.
+        """
+        share = 1.0
+        for stated in self.together:
+            wanted = {self.by_name[name].asked.name for name in names} & set(stated.questions)
+            for place in range(len(wanted)):  # of the questions left, those that are still asked
+                share *= max(0, stated.ask - place) / (len(stated.questions) - place)
+        return share
 
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:

@@ -165,7 +165,13 @@ class LoadedSurvey:
         rows = list(rows_of(table, header, []))
         carded = [np.broadcast_to(np.asarray(one.carded), len(one.reports)) for one in rows]
         reports = np.concatenate([np.asarray(one.reports) for one in rows])
-        return Reports(header.mechanism, reports, np.concatenate(carded), max(1, len(header.decks)))
+        return Reports(
+            header.mechanism,
+            reports,
+            np.concatenate(carded),
+            max(1, len(header.decks)),
+            header.share_asked,
+        )
 
     def item(self, name: str) -> SensitiveItem:
         """A question as `jrr.analysis` takes it: person by person.
@@ -178,7 +184,12 @@ class LoadedSurvey:
         """
         told = self.reports(name)
         return SensitiveItem(
-            told.mechanism, told.reports, told.carded, told.decks, shared=self._coin(name)
+            told.mechanism,
+            told.reports,
+            told.carded,
+            told.decks,
+            shared=self._coin(name),
+            asked=told.asked,
         )
 
     def _coin(self, name: str) -> SharedCoin | None:
@@ -299,8 +310,7 @@ class LoadedSurvey:
             second: that of the other.
             **wish: weights, population and population_size, as for `jrr.analysis.two_way`.
         """
-        both = self.asked(first) & self.asked(second)
-        one, two = (self._among(name, both) for name in (first, second))
+        one, two, _ = self._asked_both(first, second)
         return two_way(one, two, **wish)
 
     def change(
@@ -404,11 +414,11 @@ class LoadedSurvey:
     ) -> OutcomeRegression:
         covariates = right or None
         if left in self.sensitive:
-            both = self.asked(name) & self.asked(left)
+            outcome_item, item, both = self._asked_both(left, name)
             data = {column: some[both] for column, some in self.open.items()}
             return regress_outcome(
-                self._among(left, both),
-                self._among(name, both),
+                outcome_item,
+                item,
                 covariates,
                 data=data,
                 name=name,
@@ -435,7 +445,25 @@ class LoadedSurvey:
         self._no_weights(weights)
         return regress_outcome_cells(self.cells(name), left, covariates, **wish)
 
-    def _among(self, name: str, people: NDArray[np.bool_]) -> SensitiveItem:
+    def _asked_both(
+        self, first: str, second: str
+    ) -> tuple[SensitiveItem, SensitiveItem, NDArray[np.bool_]]:
+        """The reports of the people who were asked two questions, and who they are.
+
+        Raises:
+            ArgumentError: nobody was asked both.
+        """
+        people = self.asked(first) & self.asked(second)
+        if not people.any():
+            raise ArgumentError(
+                f"{first} and {second} must have been asked of the same people, got nobody who was "
+                "asked both; plan for it with ask = 'all'"
+            )
+        share = self.survey.share_asked(first, second)
+        one, two = (self._among(name, people, share) for name in (first, second))
+        return one, two, people
+
+    def _among(self, name: str, people: NDArray[np.bool_], share: float) -> SensitiveItem:
         """The reports of some of those who were asked."""
         item, some = self.item(name), people[self.asked(name)]
         return SensitiveItem(
@@ -444,6 +472,7 @@ class LoadedSurvey:
             item.with_card[some],
             item.decks,
             shared=item.shared,
+            asked=share,
         )
 
     @staticmethod
