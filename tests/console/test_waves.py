@@ -165,4 +165,4 @@ def test_waves_with_masks_are_compared_and_not_paired(servers: Servers, visitor:
     assert "refused" not in changes["bribed"]
     base = f"/surveys/{second.hash}/waves?since={first.hash}"
     assert rows_of(visitor.get(base)) == shown(changes, second)
-    assert "cannot be taken off" in visitor.get(f"{base}&paired=yes").words
+    assert "second sums" in visitor.get(f"{base}&paired=yes").words

@@ -4,11 +4,12 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from jrr.dealing.kinds import Dealers
+from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.store import DealerStore
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
@@ -116,3 +117,51 @@ def test_a_request_that_is_refused_notes_nothing(server: Server) -> None:
     assert close(server, few)[0] == 422
     assert not list((server.folder / "keys").glob("*.told"))
     assert close(server, server.request(dealt))[0] == 200
+
+
+class Step(NamedTuple):
+    """Of the dealer at the end; it crashes before or after it."""
+
+    owner: type
+    name: str
+    when: str
+
+
+STEPS = [
+    Step(KeyFiles, "note_announcement", "before"),
+    Step(KeyFiles, "note_announcement", "after"),
+    Step(DealerStore, "tell", "before"),
+    Step(DealerStore, "tell", "after"),
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_crash_at_any_step_of_the_second_makes_no_third(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: Step
+) -> None:
+    """And then the database is the backup from before it; what lies beside the key is not."""
+    dealt = deal_to(server, 12)
+    first = close(server, server.request(dealt))[1]["sums"]
+    backup = tmp_path / "backup"
+    shutil.copytree(server.folder, backup, ignore=shutil.ignore_patterns("keys"))
+    wanted, other = (server.request(dealt[:some], announcement=2) for some in (6, 7))
+    plain = getattr(step.owner, step.name)
+
+    def crash(*given: Any, **more: Any) -> Any:
+        if step.when == "after":
+            plain(*given, **more)
+        raise OSError("the machine goes down")
+
+    monkeypatch.setattr(step.owner, step.name, crash)
+    assert close(server, wanted)[0] == 503
+    monkeypatch.setattr(step.owner, step.name, plain)
+    shutil.copytree(server.folder / "keys", backup / "keys")
+    restored = Server(backup, server.survey, is_new=False)
+    told = set()
+    for at in (server, restored, server):
+        replies = [close(at, one) for one in (wanted, other, wanted)]
+        told |= {json.dumps(said["sums"]) for code, said in replies if code == 200}
+    assert len(told) == 1  # however often, and wherever, it is asked
+    assert close(server, server.request(dealt))[1]["sums"] == first
+    assert close(restored, server.request(dealt))[1]["sums"] == first
+    restored.engine.dispose()

@@ -11,14 +11,14 @@ from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word
-from jrr.planning.defaults import LOST
+from jrr.planning.defaults import DEALER_ABOVE, LOST
 from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
 from jrr.survey.analyses import AnalysisPlan, cells_for, plan_analyses
 from jrr.survey.draft import Draft
 from jrr.survey.plan import DraftPlan, PlanOptions, QuestionPlan, expected_reports, plan_draft
 from jrr.survey.promises import COST, DELTA
-from jrr.survey.study import next_wave
+from jrr.survey.study import dealer_left, next_wave
 from jrr.survey.survey import Survey
 
 _DOUBLINGS, _MOST_PEOPLE = 10, 10**9  # how far to look for a number of people that has cards
@@ -98,7 +98,7 @@ class SurveyRequest:
             response=self.response,
             epsilon=self.epsilon,
             options=PlanOptions(
-                dealer_epsilon=self.dealer_epsilon,
+                dealer_epsilon=self._dealer_cap(),
                 lost=self.lost,
                 announced=False if self.closed_deck else self._announcements(),
                 mechanism=self.mechanism,
@@ -114,6 +114,17 @@ class SurveyRequest:
     def analyses(self) -> list[AnalysisPlan]:
         """What will come of each analysis that the draft names, and what will not be possible."""
         return plan_analyses(self.draft, self.plan(), max(self.min_cell, self.min_batch))
+
+    def _dealer_cap(self) -> float | None:
+        """What is wished; in a later wave at most what the study's promise leaves for it."""
+        if self.after is None or not self.dealing.deals:
+            return self.dealer_epsilon
+        total = self.draft.epsilon if self.epsilon is None else self.epsilon
+        wished = total + DEALER_ABOVE if self.dealer_epsilon is None else self.dealer_epsilon
+        waves = self.draft.waves - self.after.wave
+        left = dealer_left(self.after.whole_study, self.after.as_earlier, waves)
+        # More than is left will be refused, with the figures of what is wished.
+        return min(wished, left) if left > total else wished
 
     def _announcements(self) -> int:
         """As the draft says; two where a wave follows, so that pairs can be told."""

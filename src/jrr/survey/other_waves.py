@@ -35,8 +35,9 @@ def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) 
         announced: How many announcements were made; None: it is asked before the survey.
     """
     one = survey.by_name[question]
-    if not one.mechanism.announced:
-        return "cards of a closed deck cancel among all who were dealt one, not among pairs"
+    closed = no_pairs_of_closed_decks(survey, question)
+    if closed is not None:
+        return closed
     if one.asked.only_if or any(one.asked.name in part.questions for part in survey.together):
         return (
             f"not everybody is asked {question} in every wave: sums of those who answered both "
@@ -53,3 +54,10 @@ def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) 
             "jrr survey close WAVE --again, once the next wave is closed"
         )
     return None
+
+
+def no_pairs_of_closed_decks(survey: "Survey", question: str) -> str | None:
+    """Why masks that cancel among everybody tell nothing of pairs; None: they are announced."""
+    if survey.by_name[question].mechanism.announced:
+        return None
+    return "cards of a closed deck cancel among all who were dealt one, not among pairs"

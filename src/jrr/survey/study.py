@@ -151,6 +151,20 @@ def next_wave(before: Study, last: EarlierWave, this: WaveLoss, left: int) -> St
     return Study(promised, earlier)
 
 
+def dealer_left(before: Study, last: EarlierWave, left: int) -> float:
+    """What a promise leaves to dealers and collector together, for each wave to come.
+
+    Args:
+        before: What the wave before said.
+        last: That wave.
+        left: How many waves are to come.
+    """
+    if math.isinf(before.promised.dealer):
+        return math.inf
+    lost = total(one.loss for one in (*before.earlier, last)).dealer
+    return (before.promised.dealer - lost) / max(left, 1)
+
+
 def total(losses: Iterable[WaveLoss]) -> WaveLoss:
     """What several waves lose together, none of it too small."""
     waves = list(losses)

@@ -11,7 +11,7 @@ from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.collector.results import estimate_of_pairs, final_estimate
 from jrr.servers.common.problems import Problem
-from jrr.survey.other_waves import BEFORE, why_no_pairs
+from jrr.survey.other_waves import BEFORE, no_pairs_of_closed_decks, why_no_pairs
 
 if TYPE_CHECKING:
     from jrr.estimation.estimates import Estimate
@@ -110,23 +110,33 @@ def _of_both(
     population: str,
 ) -> "tuple[Estimate, Estimate]":
     """The estimates of both waves, among those who answered both."""
-    if not any(one.mechanism(name).masked for one in (before, now)):
-        found = [
-            final_estimate(
-                store, one, name, also_in=(other.name, other.numbers[name]), population=population
-            )
-            for one, other in ((before, now), (now, before))
-        ]
-        return found[0], found[1]
-    reason = why_no_pairs(before.survey, name, len(before.told.announced))
-    if reason is None and BEFORE not in now.told.grouping.by and now.mechanism(name).announced:
-        reason = why_not_by((BEFORE,), now.told.grouping.by)
+    reason = None
+    if before.mechanism(name).masked:
+        reason = why_no_pairs(before.survey, name, len(before.told.announced))
+    if reason is None and now.mechanism(name).masked and BEFORE not in now.told.grouping.by:
+        reason = no_pairs_of_closed_decks(now.survey, name)
+        reason = reason or why_not_by((BEFORE,), now.told.grouping.by)
     if reason is not None:
         raise Problem(409, "paired-masks", reason)
-    return (
-        estimate_of_pairs(store, before, name, population, next_wave=now.name),
-        estimate_of_pairs(store, now, name, population),
-    )
+    if before.mechanism(name).masked:
+        first = estimate_of_pairs(store, before, name, population, next_wave=now.name)
+    else:
+        first = _of_those_in(store, before, now, name, population)
+    if now.mechanism(name).masked:
+        return first, estimate_of_pairs(store, now, name, population)
+    return first, _of_those_in(store, now, before, name, population)
+
+
+def _of_those_in(
+    store: "CollectorStore",
+    one: "CollectorSurvey",
+    other: "CollectorSurvey",
+    name: str,
+    population: str,
+) -> "Estimate":
+    """Of reports without masks: the estimate among those who answered another wave too."""
+    in_other = (other.name, other.numbers[name])
+    return final_estimate(store, one, name, also_in=in_other, population=population)
 
 
 def _unpaired_stderr(
