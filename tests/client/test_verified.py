@@ -1,6 +1,7 @@
 """Surveys with verified cards from end to end, and everybody who lies in them."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cache
@@ -274,7 +275,7 @@ def closed_by(house: House, change: Callable[[dict[str, Any]], None], dealer: in
 
     def lying(method: str, address: str, body: bytes | None = None, **more: Any) -> Reply:
         reply = request(method, address, body, **more)
-        if address.startswith(own) and address.endswith(("/close", "/commit")):
+        if address.startswith(own) and address.endswith(("/close", "/commit", "/check")):
             document = json.loads(reply.body)
             change(document)
             return Reply(reply.status, json.dumps(document).encode())
@@ -451,6 +452,67 @@ def test_there_is_one_draw(tmp_path: Path) -> None:
         with pytest.raises(ProtocolError, match="none can be left out"):
             collector.post(f"{path}/{route}", body)
     assert operator.close(Ending())["collector"]["settled"]  # it goes on with the same slots
+
+
+def test_small_cells_are_refused_before_noise_is_drawn(tmp_path: Path) -> None:
+    """Afterwards nobody could be left out, and there would be no result."""
+    house = House(asked(), tmp_path)
+    house.answered(brief(at) | {"sector": "office" if at else "field"} for at in range(12))
+    operator = house.everybody
+    collector, path = operator.at_collector(), operator.path
+    interrupted = Ending(by="sector", discard_small=True)
+    collector.post(f"{path}/close", interrupted.at_collector)
+    with pytest.raises(ProtocolError, match="at least 5"):
+        operator.close(Ending())
+    assert collector.get(f"{path}/challenge?dealer=0")["slots"] is None
+    facts = operator.close(Ending(discard_small=True))
+    assert facts["collector"] == {
+        "state": "closed", "reports": 11, "settled": True, "discarded": 1
+    }  # fmt: skip
+    assert "openings" not in facts["dealer"]
+
+
+def test_cells_stay_once_noise_is_drawn(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(brief(at) | {"sector": "office" if at else "field"} for at in range(12))
+    operator = house.everybody
+    collector, path = operator.at_collector(), operator.path
+    collector.post(f"{path}/close", {"by": ["sector"], "allow_small": True})
+    collector.get(f"{path}/challenge?dealer=0")
+    drawn = {"dealer": 0, "committed": {"drinks": {"office": "11" * 32, "field": "22" * 32}}}
+    collector.post(f"{path}/challenge", drawn)
+    with pytest.raises(ProtocolError, match="noise was drawn"):
+        collector.post(f"{path}/close", {"merge_small": True})
+
+
+def test_what_devices_asked_with_goes_with_the_key(tmp_path: Path) -> None:
+    """With nonces, whoever computes discrete logarithms later would have all cards."""
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(6)))
+    house.everybody.close(Ending())
+    with sqlite3.connect(tmp_path / "dealer0" / "dealer.db") as database:
+        query = "SELECT count(*), count(serial), count(nonce) FROM seats"
+        assert database.execute(query).fetchall() == [(6, 0, 0)]
+    assert house.everybody.close(Ending())["collector"]["settled"]
+
+
+def test_a_dealer_cannot_deny_cards(tmp_path: Path) -> None:
+    """It signed them: one that may say which it knows would choose whose answers count."""
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    serial = house.everybody.at_collector().get(
+        f"{house.everybody.path}/closing/request?dealer=0&ahead=true"
+    )["questions"]["drinks"][""][0]
+
+    def denied(document: dict[str, Any]) -> None:
+        if "unknown" in document:
+            document["unknown"]["drinks"] = [serial]
+
+    with pytest.raises(ProtocolError, match="has signed 1 of the cards and denies"):
+        closed_by(house, denied)
+    with pytest.raises(ArgumentError, match="choose whose answers count"):
+        house.everybody.close(Ending(discard_unknown=True))
+    assert house.everybody.show()["collector"]["reports"] == 12
 
 
 def test_promises_are_recorded_once(tmp_path: Path) -> None:

@@ -229,4 +229,5 @@ def _nothing(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(reply: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: fact for name, fact in reply.items() if name not in ("sums", "undealt")}
+    hidden = ("sums", "undealt", "openings")
+    return {name: fact for name, fact in reply.items() if name not in hidden}

@@ -90,6 +90,11 @@ class ClosingChecks:
 
     def _check_verified(self, ending: Ending) -> None:
         """Refuse to carry files where dealers commit and are challenged in turn."""
+        if self.survey.dealing.is_verified and ending.discard_unknown:
+            raise ArgumentError(
+                "discard_unknown must be left out: every card was signed by its dealer, and one "
+                "that could deny cards would choose whose answers count"
+            )
         missing = set(range(len(self.survey.dealing.addresses))) - set(self.dealers)
         apart = missing or self.collector is None or ending.sums
         if self.survey.dealing.is_verified and not ending.without_sum and apart:
@@ -243,6 +248,11 @@ class ClosingChecks:
     def _refuse_unknown(self, unknown: Mapping[int, Serials], undone: str = "announced") -> None:
         number, serials = next(iter(unknown.items()))
         count = sum(map(len, serials.values()))
+        if self.survey.dealing.is_verified:
+            raise ProtocolError(
+                f"{self._name(number)} has signed {count} of the cards and denies to know them: "
+                f"nothing was {undone}; if it lost its database, --without-sum ends the survey"
+            )
         raise ProtocolError(
             f"{self._name(number)} gave {count} of the serials to nobody: nothing was {undone}; "
             "--discard-unknown deletes the answers that came with them, where the tokens of dealer "

@@ -117,6 +117,8 @@ def close(store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
                 discarded = store.discard(held, unwanted)
             grouping, sizes = _chosen(store, held, wish)
             small = too_small(sizes, held.survey.smallest_group)
+            if held.challenge.get("dealers") and grouping != held.grouping:
+                raise noise_drawn()
             is_chosen = held.chosen_for >= wish.announcement
             if small and not wish.allow_small and not is_chosen:
                 raise Problem(409, "too-small", small_words(held.survey, sizes))

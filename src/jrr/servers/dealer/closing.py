@@ -79,13 +79,15 @@ class DealerClosing:
         Nothing is recorded: the same is told again, and it tells nothing. What opens slots is told
         once (`close`), and then the key is burned.
         """
-        held = DealerStore(connection).find(name)
+        store = DealerStore(connection)
+        held = store.find(name)
         if not held.survey.dealing.is_verified:
             raise wrong_state("nothing is committed to: the survey's cards are not verified")
         request = _read_request(held, wish.request)
         self._check_next(held, request)
-        decks, _ = self._dealt(DealerStore(connection), held)
-        return {"committed": commit(held.survey, decks, request, wish.nonce)}
+        decks: Any = self._decks.of(held)
+        asked = store.all_asked(name)
+        return {"committed": commit(held.survey, decks, request, wish.nonce, asked)}
 
     def close(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
         """End a survey, or announce once more; the same request again is told the same.

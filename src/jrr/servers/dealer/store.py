@@ -174,12 +174,17 @@ class DealerStore(SurveyStore[HeldByDealer]):
     def tell(self, held: HeldByDealer, told: dict[str, Any], *, burns: bool) -> None:
         """End a survey and keep what is told of its cards.
 
-        burns: The key is of no more use, as no more is announced.
+        burns: The key is of no more use, as no more is announced. What devices asked for verified
+            cards with goes too: from it and a public key, whoever can compute discrete logarithms
+            one day would have the cards.
         """
         gone = {"wrapped_key": None} if burns else {}
         if held.state != CLOSED:
             self.move(held, CLOSED)
         self._set(held.name, told=json.dumps(told), **gone)
+        if burns and held.survey.dealing.is_verified:
+            mine = self.seats.c.survey == held.name
+            self.connection.execute(update(self.seats).where(mine).values(serial=None, nonce=None))
 
     def number_seats(self, name: str) -> None:
         """Put everybody in one block, by the order of the hashes: it tells nothing of who came."""

@@ -21,11 +21,20 @@ def unknown_verified(named: "Iterable[bytes]", asked: "Mapping[bytes, SerialNonc
 
 
 def commit(
-    survey: "Survey", decks: "VerifiedDecks", request: "ClosingRequest", nonce: str
+    survey: "Survey",
+    decks: "VerifiedDecks",
+    request: "ClosingRequest",
+    nonce: str,
+    asked: "Mapping[bytes, SerialNonce]",
 ) -> dict[str, Any]:
-    """The hash of the noise in all slots of every sum; nothing is recorded, and nothing told."""
+    """The hash of the noise in all slots of every sum; nothing is recorded, and nothing told.
+
+    Raises:
+        ArgumentError: As of `tell`: once slots are drawn, no card can be left out any more.
+    """
     from jrr.dealing.verified.sums import commit_noise
 
+    _check_named(survey, request, asked)
     return commit_noise(decks, named_cards(survey, request, nonce))
 
 
@@ -44,21 +53,7 @@ def tell(
     """
     from jrr.dealing.verified.sums import tell_sums
 
-    for groups in request.questions.values():
-        for group, names in groups.items():
-            unknown = len(unknown_verified(names, asked))
-            if unknown:
-                raise ArgumentError(
-                    f"serials must be of cards that were dealt, got {unknown} that nobody was "
-                    "given; --discard-unknown deletes the reports that came with them"
-                )
-            if 0 < len(names) < survey.smallest_group:
-                where = f" in the group {group!r:.80}" if group else ""
-                raise ArgumentError(
-                    f"serials must be at least {survey.smallest_group} (the survey's min_cell and "
-                    f"min_batch){where}, or none, got {len(names)}; --discard-small deletes such "
-                    "reports, --without-sum gives all up"
-                )
+    _check_named(survey, request, asked)
     told, opened = tell_sums(decks, named_cards(survey, request, nonce), slots, asked)
     questions = {
         question: {
@@ -68,6 +63,25 @@ def tell(
         for question, groups in request.questions.items()
     }
     return request.to_document() | {"questions": questions}, opened
+
+
+def _check_named(
+    survey: "Survey", request: "ClosingRequest", asked: "Mapping[bytes, SerialNonce]"
+) -> None:
+    for groups in request.questions.values():
+        for group, names in groups.items():
+            unknown = len(unknown_verified(names, asked))
+            if unknown:
+                raise ArgumentError(
+                    f"serials must be of cards that were dealt, got {unknown} that nobody was given"
+                )
+            if 0 < len(names) < survey.smallest_group:
+                where = f" in the group {group!r:.80}" if group else ""
+                raise ArgumentError(
+                    f"serials must be at least {survey.smallest_group} (the survey's min_cell and "
+                    f"min_batch){where}, or none, got {len(names)}; --discard-small deletes such "
+                    "reports, --without-sum gives all up"
+                )
 
 
 def challenge_hash(request: str, nonce: str | None, slots: "Mapping[str, Any] | None") -> str:
