@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import sqlalchemy
 from click.testing import CliRunner
 
 from jrr.cli.app import cli
@@ -513,6 +514,28 @@ def test_a_dealer_cannot_deny_cards(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="choose whose answers count"):
         house.everybody.close(Ending(discard_unknown=True))
     assert house.everybody.show()["collector"]["reports"] == 12
+
+
+def test_the_record_is_read_only_where_it_is_wanted(tmp_path: Path) -> None:
+    """It may be of a hundred megabytes, and everybody may ask for the status."""
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(6)))
+    house.everybody.close(Ending())
+    collector = house.everybody.at_collector()
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        statements.append(statement)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", note)
+    try:
+        assert collector.get(house.everybody.path)["settled"]
+        assert statements
+        assert not any("surveys.record" in one for one in statements)
+        collector.get(f"{house.survey.path}/record")
+        assert any("surveys.record" in one for one in statements)
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
 
 
 def test_promises_are_recorded_once(tmp_path: Path) -> None:

@@ -157,7 +157,8 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         Column("gave_up", Boolean),  # no more sums are asked for
         Column("promises", Text),  # JSON: what dealers promise of verified cards, once it is open
         Column("challenge", Text),  # JSON: nonce and slots of their closing sums, drawn once
-        Column("record", LargeBinary),  # compressed: what everybody may check of those cards
+        # Compressed: what everybody may check of those cards.
+        Column("record", LargeBinary, info={"apart": True}),
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)

@@ -147,7 +147,8 @@ class SurveyStore(ABC, Generic[H]):
     ) -> dict[str, H]:
         """Surveys in the order of their names here; a Problem if one is unknown."""
         table = self.surveys
-        query = select(table).where(table.c.survey.in_(names)).order_by(table.c.survey)
+        columns = [one for one in table.c if not one.info.get("apart")]  # of many megabytes
+        query = select(*columns).where(table.c.survey.in_(names)).order_by(table.c.survey)
         if lock or share:  # in one order, so that nobody waits in a circle
             query = query.with_for_update(read=share and not lock)
         rows = {row.survey: row for row in self.connection.execute(query)}

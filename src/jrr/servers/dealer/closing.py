@@ -6,6 +6,7 @@ its noise follows from key and request: so neither a crash between any two steps
 an older backup makes one announcement more than were planned.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
@@ -73,8 +74,12 @@ class DealerClosing:
         found = {question: [one.hex() for one in some] for question, some in unknown.items()}
         return {"unknown": found, "announced": False}
 
-    def commit(self, connection: Connection, name: str, wish: CommitWish) -> dict[str, Any]:
+    def commit(
+        self, connection: Connection, name: str, wish: CommitWish
+    ) -> Callable[[], dict[str, Any]]:
         """Of verified cards: a hash of the noise in all slots of every sum that is asked for.
+
+        It is work of seconds or minutes, and returned to be done while other jobs go on.
 
         Nothing is recorded: the same is told again, and it tells nothing. What opens slots is told
         once (`close`), and then the key is burned.
@@ -87,7 +92,7 @@ class DealerClosing:
         self._check_next(held, request)
         decks: Any = self._decks.of(held)
         asked = store.all_asked(name)
-        return {"committed": commit(held.survey, decks, request, wish.nonce, asked)}
+        return commit(held.survey, decks, request, wish.nonce, asked)
 
     def close(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
         """End a survey, or announce once more; the same request again is told the same.

@@ -1,5 +1,6 @@
 """The dealer's server: it gives out cards and never sees an answer."""
 
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -77,7 +78,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     async def commit(name: Name, request: Request) -> dict[str, Any]:
         """Of verified cards: commit to the noise of the closing sums, before a slot is drawn."""
         wish = read_body(await request.body(), CommitWish)
-        return await writer.run(jobs.closing.commit, name, wish)
+        return await asyncio.to_thread(await writer.run(jobs.closing.commit, name, wish))
 
     @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:

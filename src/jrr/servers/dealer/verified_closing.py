@@ -7,7 +7,7 @@ from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.card_record import named_cards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from jrr.dealing.verified.cards import SerialNonce
     from jrr.dealing.verified.dealer import VerifiedDecks
@@ -26,8 +26,8 @@ def commit(
     request: "ClosingRequest",
     nonce: str,
     asked: "Mapping[bytes, SerialNonce]",
-) -> dict[str, Any]:
-    """The hash of the noise in all slots of every sum; nothing is recorded, and nothing told.
+) -> "Callable[[], dict[str, Any]]":
+    """What finds a hash of the noise in all slots of every sum; nothing is recorded or told.
 
     Raises:
         ArgumentError: As of `tell`: once slots are drawn, no card can be left out any more.
@@ -35,7 +35,8 @@ def commit(
     from jrr.dealing.verified.sums import commit_noise
 
     _check_named(survey, request, asked)
-    return commit_noise(decks, named_cards(survey, request, nonce))
+    named = named_cards(survey, request, nonce)
+    return lambda: {"committed": commit_noise(decks, named)}
 
 
 def tell(
