@@ -43,6 +43,8 @@ def test_the_answer_loads_nothing_that_takes_long() -> None:
         (["eps=1"], "-e 1"),
         (["n=500", "epsilon=.5", "--details"], "-n 500 -e .5 --details"),
         (["10,000", "-k", "3"], "-n 10,000 -k 3"),
+        (["-n", "10000", "eps=1"], "-n 10000 -e 1"),
+        (["-n", "10000", "1"], "-n 10000 -e 1"),
     ],
 )
 def test_what_was_meant(typed: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:

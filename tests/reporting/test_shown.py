@@ -12,7 +12,7 @@ import pytest
 import jrr
 from jrr import tables
 from jrr._base.shown import Shown
-from jrr.analysis import SensitiveItem, regress, two_way
+from jrr.analysis import SensitiveItem, regress, regress_outcome, two_way
 from jrr.errors import MissingExtraError
 
 
@@ -42,6 +42,32 @@ def item(answers: list[int]) -> SensitiveItem:
     return SensitiveItem(m, m.respond(answers, rng=jrr.SeededRandom(2)))
 
 
+def mean_result() -> tables.Result:
+    frame = pd.DataFrame({"age": [20, 60] * 100, "place": ["north", "south"] * 100})
+    options: dict[str, Any] = {"number": (0, 100), "epsilon": 2.0, "keep": ["place"]}
+    path = Path("numbers.parquet")
+    tables.perturb(frame, "age", path, rng=jrr.SeededRandom(1), **options)
+    return tables.estimate(path, by="place")
+
+
+def block() -> jrr.Estimate:
+    m = jrr.MRR(300, own=3.0, card_rate=0.5, announced_rate=1.0, coin=jrr.Block((2, 3)))
+    cards = m.deal(jrr.SeededRandom(1))
+    reports = m.respond([[1, 2]] * 300, cards, jrr.SeededRandom(2))
+    return m.estimate(reports, announced=m.announce(cards, rng=jrr.SeededRandom(3)))
+
+
+def daily(change: bool) -> Any:
+    rounds = jrr.Longitudinal(jrr.RR(p=0.8), jrr.RR(p=0.9))
+    days = [[0] * 60 + [1] * 40, [0] * 50 + [1] * 50]
+    return rounds.change(*days) if change else rounds.series(days)
+
+
+def tree(bins: int, branching: int) -> Any:
+    made = jrr.RangeTree.for_epsilon(0, 10, bins=bins, epsilon=3.0, branching=branching)
+    return made.estimate(made.respond(np.arange(3_000) % 100 / 10, jrr.SeededRandom(1)))
+
+
 MADE: dict[str, Callable[[], Shown]] = {
     "plan": lambda: jrr.plan(1_000, 1.0),
     "plan of a number": lambda: jrr.plan_number(1_000, 1.0, low=0, high=10),
@@ -52,6 +78,19 @@ MADE: dict[str, Callable[[], Shown]] = {
     "mean": mean,
     "difference of means": lambda: mean().minus(mean(), same_deck=False),
     "strings": strings,
+    "group": lambda: result("place").groups[0],
+    "differences of groups": lambda: result("place").groups.differences(),
+    "differences of means by group": lambda: mean_result().mean_differences(),
+    "block": block,
+    "rounds": lambda: daily(change=False),
+    "change of the same devices": lambda: daily(change=True),
+    "ranges": lambda: tree(64, 4),
+    "many ranges": lambda: tree(700, 700),
+    "two phases": lambda: jrr.plan_two_phases(1_000, 1.0),
+    "outcome": lambda: regress_outcome([0, 1] * 200, item([0, 1, 1, 1] * 100)),
+    "outcome, linear": lambda: regress_outcome(
+        np.arange(400.0), item([0, 1, 1, 1] * 100), link="identity"
+    ),
     "regression": lambda: regress(item([0, 1, 1, 0, 1] * 40), {"age": [1, 2, 3, 4, 5] * 40}),
     "two answers": lambda: two_way(item([0, 1] * 100), item([0, 0, 1, 1] * 50)),
 }
@@ -92,6 +131,20 @@ def test_figures_are_those_of_the_result() -> None:
     (chosen,) = rows[rows["chosen"]].to_dict("records")
     assert chosen["stderr"] == pytest.approx(plan.stderr())
     assert chosen["ε dealer"] == plan.guarantees["dealer"]
+
+
+def test_rows_of_ranges_are_those_of_the_estimate() -> None:
+    found = tree(64, 4)
+    for row in found.to_rows(0.9):
+        share, error = found.share(row["start"], row["end"])
+        assert (row["share"], row["stderr"]) == pytest.approx((share, error))
+        ends = found.share_interval(row["start"], row["end"], 0.9)
+        assert (row["low"], row["high"]) == pytest.approx(ends)
+    for some in (found, tree(700, 700), tree(2, 5)):
+        frame = some.to_frame()
+        assert frame["share"].sum() == pytest.approx(1.0)
+        assert len(frame) <= 32
+        assert frame["end"].tolist() == [*frame["start"].tolist()[1:], 10.0]
 
 
 def test_without_pandas_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,14 @@ def carded(m: jrr.Mechanism) -> Any:
     """Reports of a few people with cards, and a few without."""
     rng = SeededRandom(1)
     cards = m.deal(rng)
-    values = np.arange(len(cards)) % m.k
+    values: Any = np.arange(len(cards)) % m.k
+    if isinstance(m, jrr.MRR) and isinstance(m.coin, jrr.Block):
+        values = np.stack(np.unravel_index(values, m.coin.sizes), axis=1)
     with_cards = m.respond(values, cards, rng)
     return np.concatenate([with_cards, m.respond(values[:10], None, rng)])
+
+
+COINS = (jrr.Choice(3), jrr.Bits(4), jrr.Subset(5, 2), jrr.Window(8, 3), jrr.Block((2, 3)))
 
 
 MECHANISMS: dict[str, Callable[[], jrr.Mechanism]] = {
@@ -37,6 +42,9 @@ MECHANISMS: dict[str, Callable[[], jrr.Mechanism]] = {
     "OUE dealt": lambda: jrr.OUE(k=5, epsilon=1.0, coupling="dealt", n=40),
     "OLH": lambda: jrr.OLH(k=50, epsilon=1.0),
     "Piecewise": lambda: jrr.Piecewise(1.0, steps=8),
+} | {
+    f"MRR {coin}": lambda coin=coin: jrr.MRR(40, own=3.0, card_rate=0.5, total_rate=1.0, coin=coin)
+    for coin in COINS
 }
 
 
@@ -55,6 +63,20 @@ def test_every_mechanism(name: str, tmp_path: Path) -> None:
     assert json.loads(first) == {"jrr": 1, "holds": "reports", "mechanism": m.to_dict()}
     # Single reports are the same lines: a device writes what the collector reads.
     assert [json.dumps(m.report_to_json(report)) for report in read] == lines
+    # And so are the rows of a bulk result.
+    flags = [None] * len(reports) if held is None else held
+    pairs = zip(reports, flags, strict=True)
+    assert [json.dumps(m.report_to_json(row, had)) for row, had in pairs] == lines
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("report", [None, 1.5, 1 << 70, "7", b"", b"\xff" * 99, [300] * 99])
+def test_what_is_no_report_is_not_written(name: str, report: object, tmp_path: Path) -> None:
+    m = MECHANISMS[name]()
+    with pytest.raises(ArgumentError, match="report must be"):
+        m.report_to_json(report, m.deals or None)
+    with pytest.raises(ArgumentError, match="report"):
+        jrr.write_reports(tmp_path / "x.jsonl", m, [report], carded=m.deals or None)
 
 
 def test_strings_numbers_and_rounds(tmp_path: Path) -> None:
@@ -73,6 +95,11 @@ def test_strings_numbers_and_rounds(tmp_path: Path) -> None:
         if isinstance(asked, jrr.HeavyHitters):
             assert (read == strings).all()
             assert again.find(read, 3).to_dict() == search.find(strings, 3).to_dict()
+            assert [again.report_to_json(row) for row in strings] == list(
+                again.reports_to_json(strings)
+            )
+            with pytest.raises(ArgumentError, match="level"):
+                again.report_to_json((2, 1, 1))
         else:
             assert again.estimate(read).to_dict() == asked.estimate(reports).to_dict()  # type: ignore[arg-type]
         # One report at a time says the same.

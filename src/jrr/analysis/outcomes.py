@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.analysis.formulas import AnyColumns, Columns, model_of
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.latent import HiddenPairs
@@ -26,7 +27,7 @@ Outcome = ArrayLike | SensitiveItem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OutcomeRegression:
+class OutcomeRegression(Shown):
     """What explains an outcome, the sensitive answer among it; made by `regress_outcome`.
 
     Attributes:
@@ -37,6 +38,27 @@ class OutcomeRegression:
 
     outcome: Regression
     sensitive: Regression | None
+
+    shown_value = "coefficient"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return self.outcome.heading
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of the regression of the outcome, and of that of the sensitive answer.
+
+        Args:
+            level: of the intervals.
+        """
+        both = {"outcome": self.outcome, "sensitive answer": self.sensitive}
+        return [
+            {"explained": what} | row
+            for what, fit in both.items()
+            if fit is not None
+            for row in fit.to_rows(level)
+        ]
 
     @property
     def effect(self) -> tuple[float, float]:

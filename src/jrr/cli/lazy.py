@@ -89,10 +89,11 @@ class CommandWithMore(LazyGroup):
                 return super().parse_args(ctx, args)
             finally:
                 self.params = own
+        typed = list(args)
         rest = click.Command.parse_args(self, ctx, args)
         if rest:
             below = ", ".join(self.list_commands(ctx))
-            meant = self.meant(rest)
+            meant = self.meant(typed)
             hint = f". Did you mean: {ctx.command_path} {meant}" if meant else ""
             ctx.fail(
                 f"a command below {ctx.command_path!r} must be its first word and one of {below}, "

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from jrr._base import checks
 from jrr._base.shown import Row, Shown, value_rows
@@ -86,16 +86,7 @@ class Difference(Shown):
         Args:
             level: of the intervals.
         """
-        low, high = self.interval(level)
-        return value_rows(
-            {
-                "value": range(len(self.frequencies)),
-                "difference": self.frequencies,
-                "stderr": self.stderr,
-                "low": low,
-                "high": high,
-            }
-        )
+        return difference_rows(self.frequencies, self.stderr, self.interval(level))
 
     def to_json(self, level: float = 0.95) -> str:
         """The result document of `to_dict` as one line of JSON.
@@ -104,6 +95,47 @@ class Difference(Shown):
             level: the chance with which an interval holds.
         """
         return json.dumps(self.to_dict(level), sort_keys=True)
+
+
+def difference_rows(
+    differences: Floats, stderr: Floats, interval: tuple[Floats, Floats]
+) -> list[Row]:
+    """A row for each value: difference, stderr, low, high.
+
+    Args:
+        differences: one per value.
+        stderr: theirs.
+        interval: lower and upper ends.
+    """
+    low, high = interval
+    columns = {"difference": differences, "stderr": stderr, "low": low, "high": high}
+    return value_rows({"value": range(len(differences))} | columns)
+
+
+_Pair = TypeVar("_Pair", bound=tuple[str, str, Shown])
+
+
+class Differences(list[_Pair], Shown):
+    """Pairs of groups: the names of both, and the first minus the second."""
+
+    shown_value = "difference"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"{len(self)} differences of groups, the first minus the second"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of every difference, each with the names of both groups.
+
+        Args:
+            level: of the intervals.
+        """
+        return [
+            {"first": first, "second": second} | row
+            for first, second, gap in self
+            for row in gap.to_rows(level)
+        ]
 
 
 def difference(

@@ -362,8 +362,17 @@ class BlockEstimate(Estimate):
             f"items[{len(self._items) - 1}]"
         )
 
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Shares of {len(self.items)} items"
+
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of all items, each with the number of its item."""
+        """The rows of all items, each with the number of its item.
+
+        Args:
+            level: of the intervals.
+        """
         return [
             {"item": at} | row for at, item in enumerate(self.items) for row in item.to_rows(level)
         ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jrr._base import checks
 from jrr._base.shown import Row, Shown
 from jrr.errors import ArgumentError
-from jrr.estimation.differences import Difference, difference
+from jrr.estimation.differences import Difference, Differences, difference
 from jrr.estimation.estimates import Estimate, Population, sampling_of
 from jrr.estimation.tally import Tally, WeightedTally
 
@@ -33,11 +33,24 @@ AnyTally = Tally | WeightedTally
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GroupEstimate:
+class GroupEstimate(Shown):
     """The estimate of contributors who share a public attribute."""
 
     name: str
     estimate: Estimate
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return self.estimate.heading
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of the estimate, each with the name of the group.
+
+        Args:
+            level: of the intervals.
+        """
+        return [{"group": self.name} | row for row in self.estimate.to_rows(level)]
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: `Estimate.to_dict` and the name of the group.
@@ -104,20 +117,18 @@ class GroupEstimates(Shown, Sequence[GroupEstimate]):
         Args:
             level: of the intervals.
         """
-        return [
-            {"group": group.name} | row for group in self for row in group.estimate.to_rows(level)
-        ]
+        return [row for group in self for row in group.to_rows(level)]
 
-    def differences(self) -> list[GroupDifference]:
+    def differences(self) -> Differences[GroupDifference]:
         """Every pair of groups that are shown, the first minus the second."""
-        return [
+        return Differences(
             GroupDifference(
                 first.name,
                 second.name,
                 difference(first.estimate, second.estimate, same_deck=self.same_deck),
             )
             for first, second in combinations(self.shown, 2)
-        ]
+        )
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: groups, groups_too_small, differences.

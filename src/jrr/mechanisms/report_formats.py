@@ -60,7 +60,7 @@ class ReportFormat(ABC):
 
     @abstractmethod
     def to_json(self, report: Any) -> Any:
-        """One report, as `respond_one` makes it, as a JSON value."""
+        """One report, as `respond_one` makes it or as a row of an array, as a JSON value."""
 
     @abstractmethod
     def from_json(self, document: object) -> bytes:
@@ -99,7 +99,7 @@ class NumberFormat(ReportFormat):
 
     def to_json(self, report: Any) -> int:
         """A whole number."""
-        return int(report)
+        return checks.integer("report", report, 0, self.k - 1)
 
     def from_json(self, document: object) -> bytes:
         """Four bytes."""
@@ -124,7 +124,8 @@ class BitsFormat(ReportFormat):
 
     def to_json(self, report: Any) -> str:
         """Hexadecimal digits."""
-        digits: str = report.hex()
+        digits = _row_bytes(report, self.width).hex()
+        self.from_json(digits)
         return digits
 
     def from_json(self, document: object) -> bytes:
@@ -162,8 +163,12 @@ class SeededFormat(ReportFormat):
 
     def to_json(self, report: Any) -> list[Any]:
         """The seed as digits, since JavaScript's numbers have 53 bits, and the value."""
-        seed, value = report
-        return [str(seed), int(value)]
+        try:
+            seed, value = report
+        except (TypeError, ValueError):
+            raise checks.refusal("report", report, "a seed and a number") from None
+        seed = checks.integer("report", seed, 0, (1 << 64) - 1)
+        return [str(seed), checks.integer("report", value, 0, self.g - 1)]
 
     def from_json(self, document: object) -> bytes:
         """Twelve bytes."""
@@ -238,8 +243,10 @@ class MaskedFormat(ReportFormat):
     def to_json(self, report: Any) -> Any:
         """A whole number, or a list of them."""
         if self.numbers == 1:
-            return int(report)
-        return [int(number) for number in np.frombuffer(report, "<i2")]
+            return checks.integer("report", report, self.low, self.high)
+        told = np.frombuffer(_row_bytes(report, self.width), "<i2").tolist()
+        self.from_json(told)
+        return told
 
     def from_json(self, document: object) -> bytes:
         """Two bytes for each number."""
@@ -265,6 +272,14 @@ class MaskedFormat(ReportFormat):
 def _as_rows(reports: NDArray[Any]) -> Rows:
     width = reports.itemsize * math.prod(reports.shape[1:])
     return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), width)
+
+
+def _row_bytes(report: Any, width: int) -> bytes:
+    """The bytes of a report that is bytes already, or the row of an array."""
+    row = report.tobytes() if isinstance(report, np.ndarray) else report
+    if not isinstance(row, bytes) or len(row) != width:
+        raise checks.refusal("report", report, f"{width} bytes, or a row of what `respond` made")
+    return row
 
 
 def _from_bytes(reports: Sequence[Any], width: int, dtype: DTypeLike) -> Any:

@@ -18,20 +18,22 @@ import numpy as np
 from scipy.special import bdtr
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency, Request
 from jrr.mechanisms.rr import RR
 from jrr.planning.choice import AUTO, check_word, choose
 from jrr.planning.defaults import LOST, MAX_BYTES
-from jrr.planning.plans import Plan, stderr
+from jrr.planning.plans import FREQUENCIES, Plan, stderr
 
 FIRST_SHARE = 0.02  # of the people in the first phase, unless told otherwise
+SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])  # true shares of which errors are shown
 WORTH = 0.01  # two phases pay where they lower the standard error by this share or more
 _PERCENTS = range(101)  # the second phase takes the first one's share as a whole percent
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoPhasePlan:
+class TwoPhasePlan(Shown):
     """Both phases of a survey of yes or no. Made by `plan_two_phases`.
 
     Attributes:
@@ -58,6 +60,32 @@ class TwoPhasePlan:
             "first_share", self.first_share, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True
         )
         object.__setattr__(self, "first_share", share)
+
+    shown_value = "two phases"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        pays = " or ".join(f"{100 * low:g}% to {100 * high:g}%" for low, high in self.pays)
+        where = f"where the true share is {pays}" if pays else "nowhere"
+        return f"Standard error by the true share of yes; two phases pay {where}"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """Standard errors at some true shares of yes: of two phases, and of one.
+
+        Args:
+            level: not used.
+        """
+        del level
+        return [
+            {
+                "frequency": f,
+                "two phases": self.stderr(f),
+                "one phase": self.one_phase.stderr(f),
+                "one phase of any mechanism": self.any_mechanism.stderr(f),
+            }
+            for f in SHOWN
+        ]
 
     @cached_property
     def first(self) -> Plan:

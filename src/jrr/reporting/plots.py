@@ -210,9 +210,10 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], value: str, title: str, top: in
 
 
 def _name_of(row: Mapping[str, Any], value: str) -> str:
-    """What stands before the column that is drawn, without yes and no."""
+    """What stands before the column that is drawn, without true and false."""
     before = itertools.takewhile(lambda name: name != value, row)
-    words = [str(row[name]) for name in before if not isinstance(row[name], bool | float)]
+    cells = (row[name] for name in before if not isinstance(row[name], bool))
+    words = [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells]
     return " ".join(word for word in words if word)[:30]
 
 

@@ -15,6 +15,7 @@ from jrr._base.files import write_whole
 from jrr._base.shown import Shown
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
+from jrr.estimation.differences import Differences
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import MOST_COMPARED_GROUPS, GroupEstimates
 from jrr.estimation.means import MeanDifference, MeanEstimate
@@ -76,7 +77,7 @@ class Result(Shown):
         found = {name: self._mean(estimate) for name, estimate in self._estimates.items()}
         return {name: mean for name, mean in found.items() if mean is not None}
 
-    def mean_differences(self) -> list[tuple[str, str, MeanDifference]]:
+    def mean_differences(self) -> Differences[tuple[str, str, MeanDifference]]:
         """Every pair of groups and the first mean minus the second, where answers are numbers."""
         return _mean_differences(self.means(), self.groups)
 
@@ -278,14 +279,14 @@ def _mean_rows(means: Mapping[str, MeanEstimate], level: float) -> list[dict[str
 
 def _mean_differences(
     means: Mapping[str, MeanEstimate], groups: GroupEstimates
-) -> list[tuple[str, str, MeanDifference]]:
+) -> Differences[tuple[str, str, MeanDifference]]:
     """Every pair of groups, the first minus the second; none where there are too many."""
     if len(groups) > MOST_COMPARED_GROUPS:
-        return []
-    return [
+        return Differences()
+    return Differences(
         (a.name, b.name, means[a.name].minus(means[b.name], same_deck=groups.same_deck))
         for a, b in combinations(groups, 2)
-    ]
+    )
 
 
 def _mean_document(

@@ -143,13 +143,14 @@ class HeavyHitters:
         return level, seed, value
 
     def report_to_json(self, report: tuple[int, int, int]) -> list[Any]:
-        """One report, as `respond_one` makes it, as a JSON value.
+        """One report, as `respond_one` makes it or as a row of `respond`, as a JSON value.
 
         Args:
             report: level, seed, perturbed hash.
         """
         level, *hashed = report
-        return [level, self.mechanism.report_to_json(tuple(hashed))]
+        last = len(self.levels) - 1
+        return [checks.integer("level", level, 0, last), self.mechanism.report_to_json(hashed)]
 
     def report_from_json(self, document: object) -> tuple[int, int, int]:
         """The report that `report_to_json` wrote; anything else is refused.

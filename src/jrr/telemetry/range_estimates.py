@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown, value_rows
 from jrr.estimation.contrasts import Held, cumulants
 from jrr.estimation.estimates import Estimate, quantile
 from jrr.estimation.moments import Floats
@@ -21,6 +22,7 @@ from jrr.telemetry.level_noise import NOISE
 if TYPE_CHECKING:
     from jrr.telemetry.ranges import RangeTree
 
+_MOST_ROWS = 32  # of a table of ranges
 _BLOCK = 1 << 21  # numbers at a time, where errors of many ranges are computed
 
 
@@ -44,7 +46,7 @@ class SumNoise(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RangeEstimate:
+class RangeEstimate(Shown):
     """How a number is distributed among those who reported. Made by `RangeTree.estimate`.
 
     Attributes:
@@ -54,6 +56,37 @@ class RangeEstimate:
 
     tree: "RangeTree"
     levels: tuple[Estimate, ...]
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        quartiles = ", ".join(f"{self.quantile(q):.4g}" for q in (0.25, 0.5, 0.75))
+        return f"Shares of {self.n:,} reports by range; quartiles {quartiles}"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each of at most 32 ranges: share, stderr, low, high, and its ends.
+
+        Args:
+            level: of the intervals.
+        """
+        bins = np.arange(self.tree.bins)
+        of_bin = bins // -(-self.tree.bins // _MOST_ROWS)  # the range that each bin is in
+        weights = (of_bin == np.arange(of_bin[-1] + 1)[:, None]).astype(np.float64)
+        share = weights @ self.frequencies
+        below, above = self._reaches(weights, level)
+        start = self.tree.edges[:-1][np.diff(of_bin, prepend=-1) > 0]
+        end = np.append(start[1:], self.tree.edges[-1])
+        return value_rows(
+            {
+                "range": [f"{low:.6g} to {high:.6g}" for low, high in zip(start, end, strict=True)],
+                "share": share,
+                "stderr": self.sum_stderr(weights),
+                "low": share - below,
+                "high": share + above,
+                "start": start,
+                "end": end,
+            }
+        )
 
     @property
     def n(self) -> int:

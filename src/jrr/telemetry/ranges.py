@@ -223,8 +223,8 @@ class RangeTree:
         Args:
             report: the level and its mechanism's report.
         """
-        level, told = report
-        return [level, self.mechanisms[level].report_to_json(told)]
+        level = checks.integer("level", report[0], 0, len(self.mechanisms) - 1)
+        return [level, self.mechanisms[level].report_to_json(report[1])]
 
     def report_from_json(self, document: object) -> tuple[int, Any]:
         """The report that `report_to_json` wrote; anything else is refused.

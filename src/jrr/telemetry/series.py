@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
-from jrr.estimation.differences import Difference, difference
+from jrr._base.shown import Row, Shown
+from jrr.estimation.differences import Difference, difference, difference_rows
 from jrr.estimation.estimates import Estimate, level_of_each, quantile
 from jrr.estimation.moments import Floats
 
 
-class Series:
+class Series(Shown):
     """Shares of every value in every round, with intervals. Made by `Longitudinal.series`.
 
     Rounds are numbered from 0. Arrays have one row per round and one column per value.
@@ -34,6 +35,20 @@ class Series:
 
     def __len__(self) -> int:
         return len(self.estimates)
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Shares of {len(self)} rounds"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of every round, each with its number.
+
+        Args:
+            level: of the intervals.
+        """
+        rounds = enumerate(self.estimates)
+        return [{"round": at} | row for at, told in rounds for row in told.to_rows(level)]
 
     @property
     def frequencies(self) -> Floats:
@@ -96,7 +111,7 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False)
-class PairedChange:
+class PairedChange(Shown):
     """How shares changed between two rounds of the same devices. Made by `Longitudinal.change`.
 
     Attributes:
@@ -106,6 +121,21 @@ class PairedChange:
 
     frequencies: Floats
     stderr: Floats
+
+    shown_value = "difference"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return "Change of shares between two rounds of the same devices"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """A row for each value: difference, stderr, low, high.
+
+        Args:
+            level: of the intervals.
+        """
+        return difference_rows(self.frequencies, self.stderr, self.interval(level))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Intervals of the changes, as of normal errors: for some hundred devices and more.

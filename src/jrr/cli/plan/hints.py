@@ -25,7 +25,7 @@ def meant(words: Sequence[str]) -> str | None:
         >>> meant(["10000", "1"]), meant(["eps=1", "-k", "3"]), meant(["survy"])
         ('-n 10000 -e 1', '-e 1 -k 3', None)
     """
-    unnamed = iter(("-n", "-e"))
+    unnamed = (option for option in ("-n", "-e") if option not in words)
     found: list[str] = []
     rest = list(words)
     while rest:

@@ -9,8 +9,7 @@ from jrr.cli.options import card_options, dealer_cap, guarantee_options, max_byt
 from jrr.cli.output import Line, json_option, make_table, show, unwrapped
 from jrr.cli.plan.shown import rows_aligned
 from jrr.cli.progress import waiting
-from jrr.planning.plans import FREQUENCIES
-from jrr.planning.two_phases import FIRST_SHARE, TwoPhasePlan, plan_two_phases
+from jrr.planning.two_phases import FIRST_SHARE, SHOWN, TwoPhasePlan, plan_two_phases
 
 HOW = (
     "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and not "
@@ -19,7 +18,6 @@ HOW = (
     "and `jrr file deal` with the second list deals the second phase's cards. Nobody answers in "
     "both phases. `jrr file pool FIRST SECOND` adds up the reports."
 )
-SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])
 
 
 @click.command()

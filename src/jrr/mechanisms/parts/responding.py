@@ -148,19 +148,21 @@ class Responding(Describing):
         return self._marked(report, card)
 
     def report_to_json(self, report: Any, carded: bool | None = None) -> Any:
-        """One report, as `respond_one` makes it, as a JSON value.
+        """One report, as `respond_one` makes it or as a row of `respond`, as a JSON value.
 
         Args:
             report: one report.
             carded: whether it was made with a card. None is what the report remembers, as those
-                of `respond_one` do; of an entry of an array it must be said.
+                of `respond_one` do; of a number out of an array it must be said (`reports_to_json`
+                knows it of the whole array).
 
         Returns:
             What `report_from_json` reads back: a number, a text or a list. Where the mechanism
             deals cards, an object of that (`report`) and whether there was a card (`carded`).
 
         Raises:
-            ArgumentError: where neither the report nor `carded` says whether a card was used.
+            ArgumentError: where neither the report nor `carded` says whether a card was used, or
+                for what is no report of this mechanism.
 
         Example:
             >>> import jrr
