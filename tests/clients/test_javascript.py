@@ -54,7 +54,7 @@ def test_no_dependencies_and_one_version() -> None:
     assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(package)
     allowed = {
         "src": ("./",),
-        "page": ("./", "../src/"),
+        "page": ("./", "../src/", "../texts/"),
         "embed": ("../src/", "../page/"),
     }
     for folder, places in allowed.items():
