@@ -227,7 +227,7 @@ def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> Non
         (["plan", "--plot", "plan.xyz"], "path must end in one of"),
         (["demo", "--yes", "1.5"], "yes must be in 0..1, got yes=1.5"),
         (["demo", "--seed", "-1"], "seed must be a whole number >= 0"),
-        (["unknown"], "No such command 'unknown'"),
+        (["unknown"], "has no command 'unknown'"),
     ],
 )
 def test_refusals_are_one_line_with_exit_code_2(

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
+import jrr
 from jrr.cli.app import run
 from jrr.cli.plan.hints import meant
 
@@ -51,6 +53,43 @@ def test_what_was_meant(typed: list[str], hint: str, capsys: pytest.CaptureFixtu
     assert run(["plan", *typed]) == 2
     assert capsys.readouterr().err.rstrip().endswith(f"Did you mean: jrr plan {hint}")
     assert run(["plan", *hint.split()]) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("plna", "'plan'"),
+        ("file estmate", "'estimate'"),
+        ("plan explan", "jrr plan explain"),
+        ("file frobnicate", "It has deal, perturb"),
+        ("plan --n 10000", "'-n'"),
+        ("plan -epsilon 1", "'--epsilon'"),
+        ("plan --eps 1", "'--epsilon'"),
+    ],
+)
+def test_what_else_was_meant(typed: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(typed.split()) == 2
+    assert hint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jrr.plan(n=100, eps=1),  # type: ignore[call-arg]
+        lambda: jrr.RR(eps=1),  # type: ignore[call-arg]
+        lambda: jrr.MRR.for_epsilon(eps=1),  # type: ignore[call-arg]
+        lambda: jrr.HeavyHitters(jrr.Words("ab", 2), eps=1),  # type: ignore[call-arg]
+        lambda: jrr.perturb_frame(None, {}, eps=1),  # type: ignore[call-arg]
+    ],
+)
+def test_names_that_python_does_not_know(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match=r"no argument 'eps': did you mean epsilon=\?"):
+        call()
+
+
+def test_names_that_are_like_no_other_are_refused_with_all() -> None:
+    with pytest.raises(TypeError, match="it has n, epsilon, colluders"):
+        jrr.plan(people=100)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("words", [["survy"], ["1", "2", "3"], ["of=7"], ["eps="]])

@@ -2,14 +2,19 @@
 
 import math
 import operator
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, SupportsIndex, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
+from inspect import CO_VARKEYWORDS
+from types import CodeType
+from typing import Any, ParamSpec, SupportsIndex, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr.errors import ArgumentError
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _SHOWN = 80  # characters of a refused value that an error repeats
 _RAREST = 1e-12  # chance of an error below which intervals have no end in floating point
 
@@ -23,6 +28,41 @@ def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
     if len(shown) > _SHOWN:
         shown = shown[: _SHOWN - 3] + "..."
     return ArgumentError(f"{argument} must be {allowed}, got {argument}={shown}")
+
+
+def names_checked(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, which says what was meant where it is called with a name it has not."""
+    name = function.__name__
+    call = function.__qualname__.split(".")[-2] if name == "__init__" else name
+    code: CodeType = function.__code__
+    if code.co_flags & CO_VARKEYWORDS:
+        return function
+    allowed = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def called(*values: P.args, **named: P.kwargs) -> T:
+        if not named.keys() <= {*allowed}:
+            _refuse_names(call, named.keys() - {*allowed}, allowed)
+        return function(*values, **named)
+
+    return called
+
+
+def init_checked(made: type[T]) -> type[T]:
+    """The same class, the constructor of which says what was meant."""
+    made.__init__ = names_checked(made.__init__)  # type: ignore[method-assign]
+    return made
+
+
+def _refuse_names(call: str, unknown: Collection[str], allowed: Sequence[str]) -> None:
+    from difflib import get_close_matches  # seldom needed
+
+    for name in unknown:
+        begins = [one for one in allowed if one.startswith(name)]
+        close = begins or get_close_matches(name, allowed, 1)
+        listed = ", ".join(one for one in allowed if one not in ("self", "cls"))
+        meant = f"did you mean {close[0]}=?" if close else f"it has {listed}"
+        raise TypeError(f"{call}() has no argument {name!r}: {meant}")
 
 
 def exactly_one(**given: object) -> None:

@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         print(error.format_message())
         return 0
     except click.ClickException as error:
-        return _say(error.format_message(), error.exit_code)
+        return _say(_message(error, arguments), error.exit_code)
     except JrrError as error:
         return _say(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -79,6 +79,17 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError:
         return _say("not enough memory for these arguments", FAILED)
     return code if isinstance(code, int) else 0
+
+
+def _message(error: click.ClickException, arguments: Sequence[str]) -> str:
+    """Of an error; and which option was meant by `--n` or `-epsilon`, dashes counted anew."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    known = {option for one in getattr(command, "params", ()) for option in one.opts}
+    for word in (typed.partition("=")[0] for typed in arguments):
+        other = word[1:] if word.startswith("--") else f"-{word}"
+        if word not in known and other in known and word.startswith("-"):
+            return f"there is no option {word!r}. Did you mean {other!r}?"
+    return error.format_message()
 
 
 def _going_on(arguments: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Groups of commands that are imported when they are asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from typing import Any
@@ -41,6 +42,16 @@ class LazyGroup(click.Group):
         inside = vars(import_module(f"{self.package}.{module}")).values()
         commands = (entry for entry in inside if isinstance(entry, click.Command))
         return next(command for command in commands if command.name == cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """One of them, or a refusal that says which there are."""
+        if args[0] not in self.table and not args[0].startswith("-"):
+            close = get_close_matches(args[0], self.table, 1)
+            meant = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(self.table)}."
+            ctx.fail(f"{ctx.command_path!r} has no command {args[0]!r}. {meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list, from the table."""
@@ -93,7 +104,7 @@ class CommandWithMore(LazyGroup):
         rest = click.Command.parse_args(self, ctx, args)
         if rest:
             below = ", ".join(self.list_commands(ctx))
-            meant = self.meant(typed)
+            meant = self.meant(typed) or "".join(get_close_matches(rest[0], self.table, 1))
             hint = f". Did you mean: {ctx.command_path} {meant}" if meant else ""
             ctx.fail(
                 f"a command below {ctx.command_path!r} must be its first word and one of {below}, "

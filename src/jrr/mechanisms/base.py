@@ -68,6 +68,7 @@ class Planned(Describing):
         return Family(best=best, **(named | more))
 
     @classmethod
+    @checks.names_checked
     def for_epsilon(
         cls,
         epsilon: float,
@@ -144,6 +145,11 @@ class Mechanism(GivingCards, Responding, Collecting, Accounting, Observing, Plan
     Everything else has a default that is right for a mechanism that does without, such as
     `sorted_deck` (no cards) or `losses` (no law is known; bounds are used instead).
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            checks.init_checked(cls)
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool

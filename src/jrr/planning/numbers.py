@@ -198,6 +198,7 @@ class _Known:
         return noise + (1 + curvature) * self.rounding / n
 
 
+@checks.names_checked
 def plan_number(
     n: int,
     epsilon: float,

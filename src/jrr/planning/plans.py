@@ -360,6 +360,7 @@ class Plan(Shown):
         return cls.from_dict(read_json("text", text, "a plan in JSON"))
 
 
+@checks.names_checked
 def plan(
     n: int,
     epsilon: float,

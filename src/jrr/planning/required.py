@@ -13,6 +13,7 @@ from jrr.planning.plans import MechanismWord, plan
 from jrr.privacy.views import PlanView
 
 
+@checks.names_checked
 def required_n(
     margin: float,
     epsilon: float,
@@ -92,6 +93,7 @@ def required_n(
     return 2 * (low + 1 + bisect.bisect_left(between, True, key=enough))
 
 
+@checks.names_checked
 def required_epsilon(
     margin: float,
     n: int,

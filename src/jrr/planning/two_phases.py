@@ -199,6 +199,7 @@ class TwoPhasePlan(Shown):
         return tuple(best[min(percent, 100 - percent)] for percent in _PERCENTS)
 
 
+@checks.names_checked
 def plan_two_phases(
     n: int,
     epsilon: float,

@@ -77,6 +77,7 @@ class _Column:
     options: Mapping[str, Any]  # of the mechanism and its cards
 
 
+@checks.names_checked
 def perturb_frame(
     frame: Any,
     columns: Mapping[str, Any],
@@ -140,6 +141,7 @@ def perturb_frame(
     return _assembled(frame, whole, others, made)
 
 
+@checks.names_checked
 def estimate_frame(
     frame: Any,
     columns: Sequence[str] | None = None,

@@ -29,6 +29,7 @@ LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])
 _FIELDS = {"words", "epsilon", "keep", "levels", "hashed"}
 
 
+@checks.init_checked
 @dataclass(frozen=True)
 class HeavyHitters:
     """A search for frequent strings.

@@ -39,6 +39,7 @@ _FAR = 1000  # rounds up to which they are split exactly among several values
 _MOST_VALUES = 256  # a device draws a response for every value at the beginning
 
 
+@checks.init_checked
 @dataclass(frozen=True)
 class Longitudinal:
     """Rounds of reports by the same people.

@@ -38,6 +38,7 @@ _FEW = 256  # values up to which a report may be a bit for each
 _FIELDS = {"low", "high", "branching", "mechanisms", "clip"}
 
 
+@checks.init_checked
 @dataclass(frozen=True)
 class RangeTree:
     """A number in low..high by ranges that are cut into `branching` equal parts at each level.
@@ -90,6 +91,7 @@ class RangeTree:
         checks.integer("bins", self.bins, 1, MOST_BINS)
 
     @classmethod
+    @checks.names_checked
     def for_epsilon(
         cls,
         low: float,
