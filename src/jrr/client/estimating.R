@@ -23,25 +23,30 @@ support_of <- function(column, question) {
   if (k == 2) c(length(column) * question$largest - sum(numbers), sum(numbers)) else colSums(numbers)
 }
 
-# What is known of the masks in these reports: in all of them, or in those of one group.
-masks_of <- function(carded, question, group) {
+# What is known of the masks in these reports: in all of them, or in those of whole cells.
+masks_of <- function(carded, question, cells) {
   if (is.null(question$masks) || carded == 0) return(list(mask_sum = 0, mask_variance = 0))
-  if (is.null(group)) {
+  if (is.null(cells)) {
     known <- question$masks$all
   } else if (question$masks$closed) { # of a part of a deck nobody tells a sum: its masks stay
     left <- question$masks$single * carded - question$with_card$mask_tie * carded * (carded - 1)
     return(list(mask_sum = 0, mask_variance = max(left, 0)))
   } else {
-    named <- Filter(function(one) one$group == group, question$masks$groups)
-    if (!length(named)) stop(question$column, ": dealers told no sum of the cards of ", group)
-    known <- named[[1]]
+    told <- Filter(function(one) one$group %in% cells, question$masks$groups)
+    if (!length(told)) {
+      stop(question$column, ": dealers told no sum of the cards of ", paste(cells, collapse = ", "))
+    }
+    known <- lapply(setNames(nm = names(told[[1]])[-1]), function(name) {
+      Reduce(`+`, lapply(told, function(one) one[[name]]))
+    })
   }
   if (carded < known$least || carded > known$most) {
     stop(question$column, ": these rows have ", carded, " reports with a card, and dealers told ",
-         "the sum of ", known$most, " cards", if (!is.null(group)) paste(" of", group), ". Masks ",
-         "can be taken off all rows of the export, or off whole groups: use estimate_groups and ",
-         "estimate_differences",
-         if (!is.null(question$by)) paste(" (groups of", question$by, "only)"),
+         "the sum of ", known$most, " cards. Masks can be taken off all rows of the export, or ",
+         "off whole groups: use estimate_groups and estimate_differences",
+         if (!is.null(question$by)) {
+           paste0(" (groups of ", paste(question$by, collapse = " and "), " only)")
+         },
          ", not a part of the rows", call. = FALSE)
   }
   known
@@ -60,8 +65,8 @@ stratum <- function(column, question, m, masks) {
        masks = masks$mask_variance / m$gain^2)
 }
 
-# All who were asked a question in these rows, or in those of one group.
-people_of <- function(data, question, group = NULL) {
+# All who were asked a question in these rows; cells: that they are in, where they are not all.
+people_of <- function(data, question, cells = NULL) {
   flags <- data[[paste0(question$column, "_carded")]]
   asked <- !is.na(flags)
   column <- data[[question$column]][asked]
@@ -69,7 +74,7 @@ people_of <- function(data, question, group = NULL) {
   with_card <- without_card <- NULL
   if (any(carded)) {
     with_card <- stratum(column[carded], question, question$with_card,
-                         masks_of(sum(carded), question, group))
+                         masks_of(sum(carded), question, cells))
   }
   if (any(!carded)) {
     without_card <- stratum(column[!carded], question, question$without_card,
@@ -132,23 +137,44 @@ estimate_question <- function(data, question, sampled = FALSE) {
   cbind(question = question$column, n = people$n, values_of(list(people), 1, question, sampled))
 }
 
-# Group -> its people; groups of fewer than min_cell reports are left out.
+# The combination of everybody's answers to some questions.
+crossed <- function(data, by) {
+  answers <- lapply(by, function(one) {
+    column <- as.character(data[[one]])
+    ifelse(is.na(column), "not asked", column)
+  })
+  do.call(paste, c(answers, sep = " \U{0000d7} "))
+}
+
+# Group -> its people; groups of fewer than min_cell reports are left out. A group is made of whole
+# cells of the questions that the survey was closed by; groups that share a merged cell are one.
 groups_of <- function(data, question, by) {
-  if (is.null(by)) stop(question$column, ": say which column the groups are in: by = ")
-  if (!is.null(question$masks) && !question$masks$closed && !identical(by, question$by)) {
-    stop(question$column, ": dealers told no sums of the cards of groups by ", by,
-         if (!is.null(question$by)) paste0(", only by ", question$by), call. = FALSE)
+  if (is.null(by)) stop(question$column, ": say which columns the groups are in: by = ")
+  announced <- !is.null(question$masks) && !question$masks$closed
+  if (announced && !all(by %in% question$by)) {
+    stop(question$column, ": dealers told no sums of the cards of groups by ",
+         paste(by, collapse = " and "),
+         if (!is.null(question$by)) paste(", only by", paste(question$by, collapse = " and ")),
+         call. = FALSE)
   }
-  if (is.null(data[[by]])) stop("data has no column ", by)
-  names <- as.character(data[[by]])
-  if (identical(by, question$by)) { # values whose cards have one sum together are one group
-    for (one in question$merged) names[names %in% one$values] <- one$group
+  unknown <- setdiff(by, names(data))
+  if (length(unknown)) stop("data has no column ", paste(unknown, collapse = " and "))
+  groups <- crossed(data, by)
+  cells <- groups
+  if (announced) {
+    cells <- crossed(data, question$by)
+    for (one in question$merged) cells[cells %in% one$values] <- one$group
+    label <- groups
+    for (cell in unique(cells)) label[label %in% label[cells == cell]] <- label[cells == cell][1]
+    together <- tapply(groups, label, function(some) paste(sort(unique(some)), collapse = " + "))
+    groups <- if (identical(by, question$by)) cells else as.vector(together[label])
   }
   asked <- !is.na(data[[paste0(question$column, "_carded")]])
-  sizes <- table(names[asked])
+  sizes <- table(groups[asked])
   shown <- sort(names(sizes)[sizes >= question$min_cell])
   people <- lapply(shown, function(group) {
-    people_of(data[names %in% group, , drop = FALSE], question, group)
+    mine <- groups == group & asked
+    people_of(data[mine, , drop = FALSE], question, unique(cells[mine]))
   })
   setNames(people, shown)
 }

@@ -44,7 +44,7 @@ _HEAD = """\
 # the functions refuse any other part of the rows.
 #
 #     source("{file}.R")     # makes data, questions and results; then, for each of questions:
-#     estimate_groups(data, questions[[1]], by = "column")
+#     estimate_groups(data, questions[[1]], by = c("column", "another"))
 #     estimate_differences(data, questions[[1]], by = "column")
 
 file <- {quoted}
@@ -57,7 +57,7 @@ _READ_PARQUET = """\
 data <- as.data.frame(arrow::read_parquet(file)) # install.packages("arrow")
 """
 _TYPES = """\
-data <- type.convert(data, as.is = TRUE) # open answers as numbers and texts, for your own work
+for (name in {numbers}) data[[name]] <- as.numeric(data[[name]]) # open answers that are numbers
 """
 
 
@@ -94,9 +94,9 @@ def r_script(survey: "Survey", results: Mapping[str, Any], file: str) -> str:
     if not questions:
         return "\n".join([head + read, *left_out])
     functions = (files("jrr.client") / "estimating.R").read_text("utf-8")
-    return "\n".join(
-        [head + read, listed + "".join(left_out), functions + (_TYPES if is_csv else "")]
-    )
+    numbers = [_text(one.name) for one in survey.open if one.kind in ("scale", "number")]
+    types = _TYPES.format(numbers=_vector(numbers)) if is_csv and numbers else ""
+    return "\n".join([head + read, listed + "".join(left_out), functions + types])
 
 
 def _unfit(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str | None:
