@@ -20,7 +20,7 @@ from jrr.tables.engines import spark_perturbing
 from jrr.tables.engines.spark_perturbing import perturb_on_spark
 from tests.statistics_rules import OFF, SURE
 from tests.tables.test_engines import agree, folder_of, reports_file
-from tests.tables.test_telemetry_tables import SEARCH, STRINGS, tree_of, write
+from tests.tables.test_telemetry_tables import SEARCH, STRINGS, masked_day, tree_of, write
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: make spark")
 pytestmark = [
@@ -68,12 +68,10 @@ def test_telemetry_is_counted_alike(session: Any, tmp_path: Path) -> None:
         path = write(tmp_path / f"{kind}.parquet", tree, numbers)
         told = tables.distribution(path, engine="spark").to_dict()
         assert told == tree.estimate(numbers).to_dict()
-    daily = jrr.Longitudinal(jrr.RR(epsilon=2.0), jrr.RR(epsilon=3.0))
-    jrr.write_reports(
-        tmp_path / "day.jsonl", daily, daily.respond([0, 1] * 50, daily.remember(100))
-    )
+    daily, day, announced = masked_day()
+    jrr.write_reports(tmp_path / "day.jsonl", daily, day)
     tables.convert(tmp_path / "day.jsonl", tmp_path / "day.parquet")
-    agree(tmp_path / "day.parquet", engine="spark")
+    agree(tmp_path / "day.parquet", engine="spark", announced=announced)
 
 
 def test_folders_and_refusals(

@@ -49,6 +49,15 @@ def tree_of(kind: str) -> tuple[jrr.RangeTree, Any]:
     ]
 
 
+def masked_day() -> tuple[jrr.Longitudinal, Any, Any]:
+    """Rounds by the default mechanism, one day's reports and what the dealer announced of it."""
+    rng = SeededRandom(4)
+    daily = jrr.Longitudinal(jrr.MRR.for_epsilon(2.0, n=500), jrr.RR(epsilon=3.0))
+    cards = daily.fresh.deal(rng)
+    day = daily.respond(np.arange(500) % 2, daily.remember(500, rng), cards, rng)
+    return daily, day, daily.fresh.announce(cards, rng=rng)
+
+
 def write(path: Path, asked: Levelled, reports: Any) -> Path:
     if path.suffix == ".jsonl":
         jrr.write_reports(path, asked, reports)
@@ -88,9 +97,7 @@ def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path
     url = new_postgres_database()
     strings = SEARCH.respond(STRINGS * 500, SeededRandom(1))
     tree, numbers = tree_of("MRR")
-    rng = SeededRandom(4)
-    daily = jrr.Longitudinal(jrr.RR(epsilon=2.0), jrr.RR(epsilon=3.0))
-    day = daily.respond(np.arange(500) % 2, daily.remember(500, rng), None, rng)
+    daily, day, announced = masked_day()
     jrr.write_reports(tmp_path / "day.jsonl", daily, day)
     tables.convert(tmp_path / "day.jsonl", tmp_path / "day.parquet")
     files = {
@@ -114,8 +121,98 @@ def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path
     told = tables.distribution(url, engine="postgres", table="numbers", header=tree)
     assert told.to_dict() == tree.estimate(numbers).to_dict()
     header = Header.of_rounds(daily)
-    result = tables.estimate(url, engine="postgres", table="day", header=header)
-    assert result.estimate.to_dict() == daily.estimate(day).to_dict()
+    result = tables.estimate(
+        url, engine="postgres", table="day", header=header, announced=announced
+    )
+    assert result.estimate.to_dict() == daily.estimate(day, announced=announced).to_dict()
+
+
+def test_announced_sums_in_every_file(tmp_path: Path, capsys: Any) -> None:
+    """The default mechanism: reports in files, and the dealer's sum beside them."""
+    daily, day, announced = masked_day()
+    expected = daily.estimate(day, announced=announced).to_dict()
+    jrr.write_reports(tmp_path / "day.jsonl", daily, day)
+    told = tmp_path / "announced.json"
+    told.write_text(json.dumps({"cards": announced.cards, "sum": announced}))
+    for suffix in (".jsonl", ".parquet", ".csv"):
+        path = tmp_path / f"day{suffix}"
+        if suffix != ".jsonl":
+            tables.convert(tmp_path / "day.jsonl", path)
+        assert tables.estimate(path, announced=announced).estimate.to_dict() == expected
+        with pytest.raises(ArgumentError, match="announced must be the sum"):
+            tables.estimate(path)
+        assert run(["file", "estimate", str(path), "--announced", str(told), "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["estimate"]["frequencies"] == expected["frequencies"]
+    path = tmp_path / "day.parquet"
+    one = tables.estimate(path, announced=announced, engine="duckdb").estimate
+    assert one.to_dict() == expected
+    wrong: Any
+    for wrong in (jrr.mechanisms.marked_arrays.AnnouncedNumber(3, 499), {"a": 3}, [], "3"):
+        with pytest.raises(ArgumentError, match="announced"):
+            tables.estimate(path, announced=wrong)
+    for text in ("[", "7", "{}", '{"cards": 0, "sum": null}', '{"cards": 2, "sum": 1.5}'):
+        told.write_text(text)
+        assert run(["file", "estimate", str(path), "--announced", str(told)]) == 2
+        assert "announced" in capsys.readouterr().err
+
+
+def test_announced_sums_of_groups(tmp_path: Path) -> None:
+    rng = SeededRandom(5)
+    m = jrr.MRR.for_epsilon(2.0, n=400, k=3)
+    cards, regions = m.deal(rng), np.where(np.arange(400) % 4, "north", "south")
+    reports = m.respond(np.arange(400) % 3, cards, rng)
+    path = tmp_path / "reports.jsonl"
+    header = {"jrr": 1, "holds": "reports", "mechanism": m.to_dict(), "columns": ["region"]}
+    rows = [
+        json.dumps(m.report_to_json(report) | {"region": region})
+        for report, region in zip(reports, regions.tolist(), strict=True)
+    ]
+    path.write_text("\n".join([json.dumps(header), *rows]) + "\n")
+    sums = m.announce_cells(cards, regions, rng=rng)
+    found = tables.estimate(path, by="region", announced=sums)
+    for group in found.groups:
+        here = m.tally(reports[regions == group.name])
+        expected = m.estimate(m.settle(here, announced=sums[group.name]))
+        assert group.estimate.to_dict() == expected.to_dict()
+    assert found.estimate.n == 400
+    whole = {"north": sums["north"]}
+    for by, wrong in (("region", whole), ("region", sums["north"]), (None, sums)):
+        with pytest.raises(ArgumentError, match="announced"):
+            tables.estimate(path, by=by, announced=wrong)
+    closed = jrr.MRR.for_epsilon(2.0, n=40, announced=False)
+    jrr.write_reports(tmp_path / "closed.jsonl", closed, closed.respond([0, 1] * 20, closed.deal()))
+    with pytest.raises(ArgumentError, match="announced must be None"):
+        tables.estimate(tmp_path / "closed.jsonl", announced=3)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_announced_sums_of_levels(suffix: str, tmp_path: Path, capsys: Any) -> None:
+    rng = SeededRandom(6)
+    tree = jrr.RangeTree.for_epsilon(0, 10, bins=16, epsilon=2.0, cards="masked", n=400)
+    reports, sums, numbers = [], [], np.arange(200) % 10
+    for level, m in enumerate(tree.mechanisms):
+        cards = m.deal(rng)
+        reports.append(m.respond(tree.values(numbers, level), cards, rng))
+        sums.append(m.announce(cards, rng=rng))
+    settled = [
+        m.settle(m.tally(told), announced=one)
+        for m, told, one in zip(tree.mechanisms, reports, sums, strict=True)
+    ]
+    expected = tree.estimate(settled)
+    assert tree.estimate(reports, sums).to_dict() == expected.to_dict()
+    path = write(tmp_path / f"reports{suffix}", tree, reports)
+    assert tables.distribution(path, announced=sums).to_dict() == expected.to_dict()
+    told = tmp_path / "announced.json"
+    told.write_text(json.dumps([{"cards": one.cards, "sum": one} for one in sums]))
+    command = ["file", "quantiles", "estimate", str(path), "--announced", str(told), "--json"]
+    assert run(command) == 0
+    quantiles = expected.to_dict(0.95, [0.25, 0.5, 0.75])
+    assert json.loads(capsys.readouterr().out)["quantiles"] == quantiles["quantiles"]
+    with pytest.raises(ArgumentError, match="2 sums, one for each level"):
+        tables.distribution(path, announced=sums[:1])
+    with pytest.raises(ArgumentError, match="announced must be the sum"):
+        tables.distribution(path)
 
 
 def test_a_table_of_a_duckdb_file(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """estimate: shares with error bars from files of reports, overall, by group, weighted."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -39,6 +41,7 @@ def estimate(
     min_cell: int = MIN_CELL,
     key: str | Path | None = None,
     decks: int | None = None,
+    announced: Any = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
     engine: str | None = None,
@@ -57,6 +60,9 @@ def estimate(
         min_cell: reports in the smallest group that is shown.
         key: the collector's private key, a file, for sealed reports.
         decks: how many decks were dealt, where whole decks dropped out.
+        announced: of masks (MRR) with announced sums: what `announce` returned, or a list of that
+            for several decks; with `by` what `announce_cells` returned. Files that a survey's
+            collector exported say it themselves.
         population: whom error bars speak of: "respondents", or with "sample" those whom the
             respondents are a random sample of (`Estimate.for_population`).
         population_size: people in that population; None: no end of them. Every group is taken to
@@ -104,6 +110,7 @@ def estimate(
         min_cell=min_cell,
         key=key,
         decks=decks,
+        announced=announced,
         population=population,
         population_size=population_size,
         engine=ready,
@@ -119,6 +126,7 @@ def estimate_opened(
     min_cell: int = MIN_CELL,
     key: str | Path | None = None,
     decks: int | None = None,
+    announced: Any = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
     engine: Engine | None = None,
@@ -131,6 +139,8 @@ def estimate_opened(
     everybody, tallies = _count(
         files, by=by, weight=weight, key=key, engine=engine, progress=progress
     )
+    if announced is not None:
+        everybody, tallies = _off(files.header, announced, everybody, tallies, by)
     mechanism = files.header.asked
     result = Result(
         header=files.header,
@@ -156,6 +166,32 @@ def estimate_opened(
         asked=files.header.share_asked,
     )
     return replace(result, by=by, groups=groups)
+
+
+def _off(
+    header: Header,
+    announced: Any,
+    everybody: AnyTally,
+    tallies: dict[str, AnyTally],
+    by: str | None,
+) -> tuple[AnyTally, dict[str, AnyTally]]:
+    """Everybody and every group without the masks of which sums were announced."""
+    mechanism = header.mechanism
+    if not mechanism.announced:
+        raise checks.refusal("announced", announced, "None: these reports hold no such masks")
+    if not isinstance(everybody, Tally):
+        raise ArgumentError("weight must be left out: announced sums are of cards without weights")
+    if by is None:
+        return mechanism.settle(everybody, announced=announced), tallies
+    if not isinstance(announced, Mapping) or set(announced) != set(tallies):
+        allowed = f"a sum for each group by {by}, {sorted(tallies)}"
+        raise checks.refusal("announced", announced, allowed)
+    off: dict[str, AnyTally] = {
+        name: mechanism.settle(one, announced=announced[name]) if one.n_carded else one
+        for name, one in tallies.items()
+        if isinstance(one, Tally)
+    }
+    return add_tallies(list(off.values())), off
 
 
 def tally(

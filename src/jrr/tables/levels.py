@@ -169,6 +169,7 @@ def find(
 
 def distribution(
     *paths: str | Path,
+    announced: Sequence[Any] | None = None,
     engine: str | None = None,
     header: Levelled | str | Path | None = None,
     table: str | None = None,
@@ -178,6 +179,7 @@ def distribution(
     Args:
         paths: files of JSON lines, Parquet, Arrow or CSV, or folders of Parquet files; with
             `table` the address of a database.
+        announced: as for `RangeTree.estimate`.
         engine: what reads the rows: "duckdb", "spark" or "postgres"; None: this process.
         header: what was asked, where the reports do not say so themselves: a RangeTree, or a JSON
             file of a header.
@@ -189,7 +191,7 @@ def distribution(
     """
     if engine is None and _all_lines(paths):
         asked, reports = read_reports(*paths)
-        return _of_kind(asked, RangeTree).estimate(reports)
+        return _of_kind(asked, RangeTree).estimate(reports, announced)
     tree, sources = _opened(paths, RangeTree, engine, header, table)
     found: list[Tally | None] = [None] * len(tree.mechanisms)
     for ready, rows in sources:
@@ -199,7 +201,7 @@ def distribution(
     for level, told in enumerate(found):
         if told is None:
             raise checks.refusal("reports", level, "of every level: there are none")
-    return tree.estimate([told for told in found if told is not None])
+    return tree.estimate([told for told in found if told is not None], announced)
 
 
 Source = tuple[Engine | None, Table]

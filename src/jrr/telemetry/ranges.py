@@ -281,7 +281,9 @@ class RangeTree:
         return sorted_out
 
     def estimate(
-        self, levels: Sequence[ArrayLike | Tally | Estimate | tuple[int, Any]]
+        self,
+        levels: Sequence[ArrayLike | Tally | Estimate | tuple[int, Any]],
+        announced: Sequence[Any] | None = None,
     ) -> RangeEstimate:
         """The distribution of the number among all who reported.
 
@@ -291,6 +293,8 @@ class RangeTree:
                 level and a report, in any order. Where a level's cards came from several decks,
                 its estimate says how many (`decks`) and what was announced of them: errors
                 depend on both.
+            announced: of each level the noisy sum of its cards, where that is announced (MRR) and
+                no estimate is given.
 
         Raises:
             ArgumentError: where a level has none, or an estimate is of another mechanism.
@@ -308,9 +312,12 @@ class RangeTree:
             raise ArgumentError(
                 f"levels must be the reports of {len(self.mechanisms)} levels, got {len(levels)}"
             )
+        if announced is not None and len(announced) != len(levels):
+            raise checks.refusal("announced", announced, f"{len(levels)} sums, one for each level")
+        sums = [{}] * len(levels) if announced is None else [{"announced": a} for a in announced]
         estimates = [
-            told if isinstance(told, Estimate) else mechanism.estimate(told)
-            for mechanism, told in zip(self.mechanisms, levels, strict=True)
+            told if isinstance(told, Estimate) else mechanism.estimate(told, **told_of_cards)
+            for mechanism, told, told_of_cards in zip(self.mechanisms, levels, sums, strict=True)
         ]
         for mechanism, told in zip(self.mechanisms, estimates, strict=True):
             (first, *others) = told.strata

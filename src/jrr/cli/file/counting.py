@@ -33,12 +33,12 @@ def estimate_questions(
     """Question of a survey -> its estimate; of several files, file and question."""
     from jrr.tables.survey_answers import estimate_survey
 
-    for argument in ("weight", "key"):
+    for argument in ("weight", "key", "announced"):
         if options[argument] is not None:
             raise ArgumentError(f"{argument} must be left out for a survey's exported answers")
     if options["header"] is not None:
         raise checks.refusal("header", str(options["header"]), "left out: the survey says it")
-    left_out = ("weight", "key", "header", "table")
+    left_out = ("weight", "key", "announced", "header", "table")
     kept = {name: value for name, value in options.items() if name not in left_out}
     found: dict[str, Result] = {}
     for source in sources:

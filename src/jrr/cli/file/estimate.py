@@ -7,6 +7,7 @@ import click
 
 from jrr.cli.file.counting import estimate_each, estimate_questions, is_survey
 from jrr.cli.file.shared import (
+    announced_option,
     by_option,
     decks_option,
     engine_options,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @interval_options
 @min_cell_option
 @decks_option
+@announced_option
 @key_option
 @click.option(
     "--postprocess", type=click.Choice(tuple(STEPS)), help="Also: shares made possible (biased)."

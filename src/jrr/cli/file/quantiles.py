@@ -15,7 +15,7 @@ from jrr.cli.file.report_lines import (
     show_written,
     written_options,
 )
-from jrr.cli.file.shared import engine_options
+from jrr.cli.file.shared import announced_option, engine_options
 from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE, RangeType
@@ -67,9 +67,12 @@ def perturb_numbers(
 @click.argument("reports", nargs=-1, required=True)
 @click.option("--at", default="0.25,0.5,0.75", show_default=True, help="Quantiles, by commas.")
 @level_option
+@announced_option
 @engine_options
 @json_option
-def estimate_quantiles(reports: tuple[str, ...], at: str, level: float, **where: Any) -> None:
+def estimate_quantiles(
+    reports: tuple[str, ...], at: str, level: float, announced: Any, **where: Any
+) -> None:
     """Estimate quantiles of the number from files of reports (JSON lines, Parquet, Arrow, CSV).
 
     With --engine the rows are read where they lie, as by `jrr file estimate`.
@@ -77,11 +80,11 @@ def estimate_quantiles(reports: tuple[str, ...], at: str, level: float, **where:
     wanted = [number_in(part, "at") for part in at.split(",")]
     if all_lines(reports, where):
         tree, told = read_reports_of(RangeTree, reports)
-        found = tree.estimate(told)
+        found = tree.estimate(told, announced)
     else:
         from jrr import tables
 
-        found = tables.distribution(*reports, **where)
+        found = tables.distribution(*reports, announced=announced, **where)
     result = found.to_dict(level, wanted)
     rows = [
         (f"{row['q']:g}", f"{row['quantile']:.5g}", "{:.5g} to {:.5g}".format(*row["interval"]))

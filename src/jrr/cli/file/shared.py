@@ -1,11 +1,18 @@
 """Options that commands on files share."""
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from jrr._base import checks
+from jrr._base.documents import read_json
 from jrr.cli.options import all_of
-from jrr.cli.values import COUNT, FILE
+from jrr.cli.values import COUNT, FILE, OLD_FILE
+from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
+from jrr.estimation.told_sums import CardSum
+from jrr.mechanisms.marked_arrays import AnnouncedNumber, AnnouncedRow
 
 ENGINES = ("duckdb", "spark", "postgres")  # jrr.tables.engines, which needs an extra
 
@@ -49,6 +56,40 @@ results_options = all_of(
 )
 force_results_option = click.option(
     "--force", is_flag=True, help="Overwrite an existing file of results."
+)
+
+
+def _read_announced(_context: Any, _option: Any, path: Path | None) -> Any:
+    """What dealers announced, of everybody, of groups, or of several decks or levels."""
+    if path is None:
+        return None
+    document = read_json("announced", path.read_text("utf-8"), "sums of cards in JSON")
+    try:
+        return _sums(document)
+    except ArgumentError as error:
+        raise ArgumentError(f"announced: {error}") from None
+
+
+def _sums(document: Any) -> Any:
+    if isinstance(document, list):
+        return [_sums(one) for one in document]
+    if isinstance(document, dict) and document and set(document) != {"cards", "sum"}:
+        return {name: _sums(one) for name, one in document.items()}
+    total = document.get("sum") if isinstance(document, dict) else None
+    width = len(total) if isinstance(total, list) else 1
+    told = CardSum.from_document(document, width)
+    if told.sum is None:
+        raise checks.refusal("announced", document, "a sum of cards")
+    if isinstance(told.sum, list):
+        return AnnouncedRow(told.sum, told.cards)
+    return AnnouncedNumber(told.sum, told.cards)
+
+
+announced_option = click.option(
+    "--announced",
+    type=OLD_FILE,
+    callback=_read_announced,
+    help='What was announced (JSON): {"cards": 9, "sum": -4}, or such by deck, group or level.',
 )
 engine_options = all_of(
     click.option("--engine", type=click.Choice(ENGINES), help="What counts the reports."),
