@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jrr
-from benchmarks.limits import ITEM_PEOPLE, SPLIT_OVER_BLOCK, best_alone
+from benchmarks import best_alone
+from benchmarks.limits import ITEM_PEOPLE, SPLIT_OVER_BLOCK
 from jrr.mechanisms.request import Request
 from jrr.planning.blocks import BlockPlan, plan_block
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
@@ -120,7 +121,10 @@ def test_the_best_coin_without_a_helper_is_the_bound() -> None:
         rr = jrr.RR(k=k, p=p)
         frequency = 1 / k
         variance = rr.variance([1_000.0] * k)[0] / (1_000 * k)
-        assert best_alone(k, epsilon, frequency) <= variance * (1 + 1e-9)
+        assert best_alone.share(k, epsilon, frequency) <= variance * (1 + 1e-9)
+    # One item is a yes or no; a number that is anywhere needs less than one that is at an end.
+    assert best_alone.items(1, 1.0) == pytest.approx(best_alone.share(2, 1.0, 0.5))
+    assert 0.583 < best_alone.mean(1.0) / best_alone.share(2, 1.0, 0.5) < 1 + 1 / 6
 
 
 def test_refusals() -> None:

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import fmin
 
 import jrr
 
@@ -45,6 +46,55 @@ def test_no_channel_beats_it() -> None:
     less_private = 1 / (1 + math.exp(-1.3 * epsilon))
     wrong = np.array([[less_private, 1 - less_private], [1 - less_private, less_private]])
     assert best_variance(wrong) < 0.7 * bound
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("n", [2, 5, 50, 1_000, 100_000])
+def test_masks_keep_the_bound_of_those_whose_cards_are_known(n: int, epsilon: float) -> None:
+    """Also with hardly any c for the cards; with a little more of c for the sum they would not."""
+    cap = epsilon + 2
+    bound = (n - 1) / (4 * math.sinh(cap / 2) ** 2) + 1 / (4 * math.sinh(epsilon / 2) ** 2)
+    step = jrr.Choice(2).step_for(epsilon, cap)
+    gain = math.tanh(cap / 2)
+    coins = n / (4 * math.sinh(cap / 2) ** 2)
+    noise = 2 * math.exp(-step) / (1 - math.exp(-step)) ** 2 / gain**2
+    assert coins + noise >= bound
+    if n == 2:
+        assert coins + noise / 4 < bound
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.5, 3.0, 4.5])
+def test_no_coin_for_items_is_better(epsilon: float) -> None:
+    """The dual of the best coin for items: no direction is above it, and that of the coin meets it.
+
+    With the chance of another number of items it would be exceeded.
+    """
+    most = max(range(1, 13), key=lambda m: m * kept(m, epsilon) ** 2)
+
+    def over(direction: np.ndarray, m: int) -> float:
+        signs = np.array(list(itertools.product((-1, 1), repeat=len(direction))))
+        square = m + float(direction @ direction)
+        gains = np.maximum(2 * signs @ direction / kept(m, epsilon) - square, 0.0)
+        return math.expm1(epsilon) * float(gains.mean()) - square
+
+    def below(direction: np.ndarray) -> float:
+        return -over(direction, most)
+
+    assert over(np.ones(most), most) == pytest.approx(0.0, abs=1e-9)
+    for many in range(1, 11):
+        assert all(over(np.full(many, t), most) <= 1e-9 for t in np.linspace(0.01, 3, 60))
+    rng = np.random.default_rng(35)
+    for d in (2, 3, 4, 6):
+        for start in rng.normal(size=(4, d)):
+            found = fmin(below, start, disp=False)
+            assert over(np.asarray(found), most) <= 1e-9
+    other = most + 1
+    assert max(over(np.full(most, t), other) for t in np.linspace(0.3, 3, 60)) > 0.01
+
+
+def kept(m: int, epsilon: float) -> float:
+    """The chance that one coin keeps the answers to m items."""
+    return math.expm1(epsilon) / (math.exp(epsilon) + 2.0**m - 1)
 
 
 def channel_within(epsilon: float, ratios: np.ndarray) -> np.ndarray:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 64
 MOST_WIDTH = 128
-_STEPS_TRIED = (2, 4, 8, 12, 16, 24)  # more than 24 gain less than 1%
+_STEPS_TRIED = (2, 4, 8, 12, 16, 24)  # more than 24 gain less than 1%, but for strong coins:
+_STEPS_OF_STRONG = 48  # 2% at a loss of 6
+_STRONG = 5.0
 ROUNDING = 1 / 6  # mean of f(1-f) where numbers are anywhere between two steps, or two ends
 
 
@@ -219,7 +221,8 @@ def windows_tried(own: float, between: float = ROUNDING) -> list[Window]:
         noise = WindowNoise(coin.steps, coin.width, (p - q) * coin.width)
         return noise.own / (noise.aimed * noise.steps) ** 2 + noise.more(between)
 
+    more = (_STEPS_OF_STRONG,) if own > _STRONG else ()
     return [
         min((Window(steps, width) for width in range(1, 2 * steps + 1)), key=error)
-        for steps in _STEPS_TRIED
+        for steps in (*_STEPS_TRIED, *more)
     ]
