@@ -67,19 +67,31 @@ def test_quantiles(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("heavy-hitters perturb strings.txt --length 3 -o x", "strings"),
         ("heavy-hitters perturb strings.txt --length 6 -o strings.txt", "out"),
         ("heavy-hitters perturb empty.txt --length 6 -o x", "line for each person"),
-        ("heavy-hitters find strings.txt", "lines of JSON"),
-        ("heavy-hitters find other.jsonl", "jrr file heavy-hitters perturb"),
+        ("heavy-hitters find strings.txt", ".jsonl"),
         ("quantiles perturb strings.txt --range 0:1 -o x", "numbers"),
         ("quantiles perturb numbers.txt --range 0:1 -o x", "--clip"),
         ("quantiles estimate other.jsonl --at half", "at"),
-        ("quantiles estimate other.jsonl third.jsonl", "one question"),
         ("quantiles estimate nowhere.jsonl", "nowhere"),
     ],
 )
 def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, named: str) -> None:
     Path("empty.txt").write_text("")
-    Path("other.jsonl").write_text('{"jrr": "quantiles", "question": 1}\n')
-    Path("third.jsonl").write_text('{"jrr": "quantiles", "question": 2}\n')
+    Path("other.jsonl").write_text('{"jrr": "quantiles"}\n')
     assert run(["file", *words.split()]) == 2
     assert named in capsys.readouterr().err
     assert not Path("x").exists()
+
+
+def test_files_that_cannot_be_estimated(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for high, out in (("20", "a.jsonl"), ("40", "b.jsonl")):
+        perturb = ["file", "quantiles", "perturb", "numbers.txt", "--range", f"0:{high}"]
+        assert run([*perturb, "--bins", "64", "-o", out]) == 0
+    Path("other.jsonl").write_text('{"jrr": "quantiles"}\n')
+    for words, code, named in (
+        ("heavy-hitters find other.jsonl", 3, "must begin with a line that says what was asked"),
+        ("heavy-hitters find a.jsonl", 2, "HeavyHitters"),
+        ("quantiles estimate other.jsonl", 3, "must begin with a line that says what was asked"),
+        ("quantiles estimate a.jsonl b.jsonl", 2, "one question"),
+    ):
+        assert run(["file", *words.split()]) == code
+        assert named in capsys.readouterr().err

@@ -30,7 +30,7 @@ from jrr.research.processes import Running
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
-from jrr.survey.messages import report_message, upload
+from jrr.survey.messages import upload
 from jrr.survey.spending import Limits
 from jrr.survey.survey import Survey
 
@@ -225,7 +225,11 @@ def upload_body(
 ) -> bytes:
     """An upload to a survey of one question as a client writes it, here and there changed."""
     mechanism = survey.sensitive[0].mechanism
-    report = report_message(mechanism, value, carded, serials)
+    # A whole number is written as it is, so that servers can be sent one that no client makes.
+    told = value if isinstance(value, int) else mechanism.report_format.to_json(value)
+    report = {"carded": carded, "report": told}
+    if serials is not None:
+        report["serials"] = list(serials)
     name = pseudonym(secret, survey.collector_salt, COLLECTOR)
     document = json.loads(upload(name, dict(groups or {}), {"answer": report}))
     return json.dumps(document | changes).encode()

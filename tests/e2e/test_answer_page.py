@@ -240,7 +240,7 @@ def test_people_answer_in_their_ways(
     # The masks come off but for the announced noise; what is left is the sum of the coins.
     query = f"SELECT sums FROM surveys WHERE survey = '{survey.hash}'"
     ((sums,),) = sqlite_pair.rows("collector", query)
-    announced = json.loads(sums)["announced"][0]["questions"]["answer"][""]["sum"]
+    announced = json.loads(sums)["announced"][0][0]["questions"]["answer"][""]["sum"]
     cards = sum(report["report"] - coin for report, coin in zip(reports, coins, strict=True))
     assert abs(announced - cards) <= REACH / MECHANISM.announced_rate
     tally = MECHANISM.settle(tally_of(MECHANISM, reports), announced=[announced])

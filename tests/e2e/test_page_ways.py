@@ -167,7 +167,7 @@ def test_a_tablet_that_waits_for_an_address_goes_on_waiting(browser: Any, page_u
 
 
 def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    survey, _, (invitation, another) = begun(sqlite_pair, 2)
     with visiting(browser, page_url) as visit:
         visit.wait_for("Which survey?")
         field = visit.page.get_by_label("Address of the survey")
@@ -188,7 +188,7 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
         visit.wait_for("Have you ever")
     with visiting(browser, page_url) as visit:  # copies the whole link
         visit.page.get_by_label("Address of the survey").fill(
-            address_of("https://elsewhere.example/", survey, invitation)
+            address_of("https://elsewhere.example/", survey, another)
         )
         visit.page.keyboard.press("Enter")
         visit.click("I agree")

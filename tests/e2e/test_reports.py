@@ -184,7 +184,7 @@ def test_report_and_export_from_the_command_line(
         "does not exist yet": ["-o", "report.html"],
         "ends in .html": ["-o", "report.pdf"],
         "out must be given": [],
-        "language must be one of 'en', 'de'": ["-o", "other.html", "--language", "fr"],
+        "language must be one of 'en', 'de', 'fr'": ["-o", "other.html", "--language", "it"],
         "level must be": ["-o", "other.html", "--level", "2"],
     }
     for words, options in refused.items():

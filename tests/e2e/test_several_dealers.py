@@ -73,7 +73,7 @@ def hands_at(number: int, url: str, survey: Survey, people: list[bytes]) -> list
 def told_sums(pair: Pair, survey: Survey) -> list[Any]:
     query = f"SELECT sums FROM surveys WHERE survey = '{survey.hash}'"
     ((text,),) = pair.rows("collector", query)
-    questions = [one["questions"]["answer"] for one in json.loads(text)["announced"]]
+    questions = [one["questions"]["answer"] for one in json.loads(text)["announced"][0]]
     return [groups.get("", {"sum": None})["sum"] for groups in questions]
 
 

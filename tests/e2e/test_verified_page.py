@@ -85,8 +85,7 @@ def test_a_lying_dealer_is_told_nothing(
 
     with visiting(browser, address_of(page_url, survey, invitations[0])) as visit:
         visit.page.route("**/cards", cheat)
-        visit.review(LABELS[0])
-        visit.click("Send")
+        visit.click("I agree")
         visit.page.get_by_text(PROMISE).wait_for()
         assert visit.posted("/reports") == []
 
@@ -114,8 +113,7 @@ def test_a_changed_file_is_not_run(browser: Any, page_url: str, sqlite_pair: Pai
 
     with visiting(browser, address_of(page_url, survey, invitations[0])) as visit:
         visit.page.route("**/verified/proofs.js", change)
-        visit.review(LABELS[0])
-        visit.click("Send")
+        visit.click("I agree")
         visit.page.get_by_text("not as it should be").wait_for()
         assert visit.page.evaluate("window.stolen") is None
         assert visit.posted("/reports") == []

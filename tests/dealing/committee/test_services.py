@@ -84,7 +84,7 @@ def test_parties_store_sealed_shares_only(committee: Committee) -> None:
         assert columns == {
             *("survey", "slot", "sealed", "record"),
             *("pseudonym", "key", "document", "state", "n", "arrivals", "settled"),
-            *("excess", "unnamed_by", "finding", "accused", "evidence", "deleted"),
+            *("closes", "excess", "unnamed_by", "finding", "accused", "evidence", "deleted"),
         }
         shares = []
         for secret in people:

@@ -15,15 +15,15 @@ _WORDS = {
     "404": "No such survey or pseudonym here.",
     "405": "Another method is needed.",
     "409": "It conflicts with what is stored or with the survey's state.",
-    "410": "The survey is over.",
+    "410": "The survey is over, or was deleted.",
     "413": "The body is too large.",
     "422": "The body, or a part of the address, is not acceptable.",
     "425": "The survey has not begun: come back later.",
     "503": "More is asked than can be done, or the database cannot be used: come back later.",
 }
-_EVERYBODY = ("400", "404", "405", "413", "422", "503")
-_BODIES = ("409", "410", "425")  # of routes that change something
-_OPERATORS = ("401", "403", "409", "410", "425")
+_EVERYBODY = ("400", "404", "405", "410", "413", "422", "503")
+_BODIES = ("409", "425")  # of routes that change something
+_OPERATORS = ("401", "403", "409", "425")
 
 
 def describe(app: FastAPI) -> None:
