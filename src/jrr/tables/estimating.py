@@ -118,6 +118,7 @@ def estimate(
     )
 
 
+@checks.names_checked
 def estimate_opened(
     files: ReportFiles,
     *,

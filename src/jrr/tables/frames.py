@@ -141,7 +141,6 @@ def perturb_frame(
     return _assembled(frame, whole, others, made)
 
 
-@checks.names_checked
 def estimate_frame(
     frame: Any,
     columns: Sequence[str] | None = None,
@@ -427,7 +426,10 @@ def _groups(whole: Any, by: list[str]) -> tuple[Any, Any]:
         names = pc.unique(column)
         names = names.take(pc.sort_indices(names))
         codes = codes * len(names) + pc.index_in(column, names).to_numpy()
-    _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
+    found = np.sort(pc.unique(pa.array(codes)).to_numpy())
+    groups = pc.index_in(pa.array(codes), pa.array(found)).to_numpy()
+    first = np.zeros(len(found), np.int64)
+    first[groups[::-1]] = np.arange(len(groups))[::-1]  # of several, the last that is assigned
     values = [arrow_array(whole[name]).take(pa.array(first)) for name in by]
     return pc.cast(pa.array(groups), pa.string()), pa.table(values, by)
 

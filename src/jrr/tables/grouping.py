@@ -77,7 +77,8 @@ def _rows_by_group(rows: ReportRows, by: str | None) -> list[tuple[str, Any]]:
 
 def rows_of_codes(codes: Any, groups: int) -> list[Any]:
     """For every code 0..groups-1 the places where it stands."""
-    order = np.argsort(codes, kind="stable")
+    codes = np.asarray(codes).astype(np.uint16 if groups <= 1 << 16 else np.int64)
+    order = np.argsort(codes, kind="stable")  # of 16 bits without comparing
     return np.split(order, np.searchsorted(codes[order], np.arange(1, groups)))
 
 
