@@ -90,6 +90,32 @@ const send = (line) => console.log(line);
 """
 
 
+TYPED = """
+declare function send(line: string): void;
+declare const documentOfPages: unknown, documentOfSeconds: unknown, documentOfDaily: unknown;
+declare const link: string, invitation: string, storage: { memory?: string };
+"""
+
+
+@pytest.mark.slow
+def test_the_readme_passes_the_compiler_of_typescript(tmp_path: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: types are not checked")
+    (tmp_path / "package.json").write_text('{"type": "module", "private": true}')
+    install = [npm, "install", "--silent", "--no-audit", "--no-fund", "typescript@5", str(CLIENT)]
+    done = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"typescript cannot be installed here: {done.stderr[-200:]}")
+    readme = (CLIENT / "README.md").read_text("utf-8")
+    pieces = "\n".join(re.findall(r"```js\n(.*?)```", readme, re.S))
+    (tmp_path / "readme.ts").write_text(f"{TYPED}\n{pieces}")
+    options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022"]
+    command = ["npx", "tsc", *options, "--lib", "es2022,dom", "readme.ts"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_package_works_from_its_tarball(tmp_path: Path) -> None:
     """What npm would publish, unpacked as npm unpacks it, and nothing beside it."""
     npm = shutil.which("npm")

@@ -368,7 +368,12 @@ export class RangeTree {
   respond(number: number, dealt?: { level: number; card: Card | null } | null, next?: NextWord): [number, Line];
 }
 
-/** What a header or a document asks for; it is checked. */
-export function readAsked(document: unknown): Longitudinal | HeavyHitters | RangeTree | Mechanism;
+/** A report by a mechanism as a line; `value` and `card` as for `respond`. */
+export function lineOf(mechanism: Mechanism, value: number, card?: Card | Card[] | null, next?: NextWord): Line;
+
+export type Asked = Longitudinal | HeavyHitters | RangeTree | Mechanism;
+/** What a header or a document asks for; it is checked. Of a document that is typed in, its kind. */
+export function readAsked(document: Mechanism): Mechanism;
+export function readAsked(document: unknown): Asked;
 /** The first line of a file of reports. */
-export function headerLine(asked: Longitudinal | HeavyHitters | RangeTree | Mechanism): string;
+export function headerLine(asked: Asked): string;

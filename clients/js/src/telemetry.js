@@ -18,7 +18,7 @@ function check(fits, what) {
 }
 
 /** One report as a JSON value; where cards are dealt it says whether there was one. */
-function told(mechanism, value, card, next) {
+export function lineOf(mechanism, value, card = null, next = secure(wordsNeeded(mechanism))) {
   const held = card === null ? null : checkCard(mechanism, card);
   const report = reportFrom(mechanism, value, held, next);
   return deals(mechanism) ? { carded: card !== null, report } : report;
@@ -53,7 +53,7 @@ export class Longitudinal {
       throw new ArgumentError("memory", `memory must be ${this.k} responses, as remember made them`);
     }
     if (!fits(value)) throw new ArgumentError("answer", `value must be in 0..${this.k - 1}`);
-    return told(this.fresh, memory[value], card, next);
+    return lineOf(this.fresh, memory[value], card, next);
   }
 }
 
@@ -107,7 +107,7 @@ export class HeavyHitters {
     const row = this.symbols(string);
     const level = Number(BigInt.asUintN(64, next()) % BigInt(this.levels.length));
     const value = fingerprint(row.slice(0, this.levels[level]));
-    return [level, told(this.mechanism, value, null, next)];
+    return [level, lineOf(this.mechanism, value, null, next)];
   }
 }
 
@@ -157,7 +157,7 @@ export class RangeTree {
     }
     const level = dealt?.level ?? Number(BigInt.asUintN(64, next()) % BigInt(this.mechanisms.length));
     const mechanism = this.mechanisms[level];
-    return [level, told(mechanism, this.value(number, level), dealt?.card ?? null, next)];
+    return [level, lineOf(mechanism, this.value(number, level), dealt?.card ?? null, next)];
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { HeavyHitters, Longitudinal, RangeTree, headerLine, readAsked, respond } from "../src/index.js";
+import { HeavyHitters, Longitudinal, RangeTree, headerLine, lineOf, readAsked, respond } from "../src/index.js";
 import { golden } from "./golden.js";
 
 const cases = golden("telemetry");
@@ -47,6 +47,13 @@ test("a header says what was asked", () => {
   assert.deepEqual(readAsked(rr), rr);
   assert.deepEqual(JSON.parse(headerLine(rr)).mechanism, rr);
   assert.ok([0, 1].includes(respond(readAsked(JSON.parse(headerLine(rr))), 1)));
+  assert.ok([0, 1].includes(lineOf(rr, 1)));
+});
+
+test("a line says whether there was a card, where cards are dealt", () => {
+  const { fresh } = documents.find(({ fresh }) => fresh?.mechanism === "DRR");
+  assert.deepEqual(lineOf(fresh, 1, 0, exactly(["18446744073709551615"]).next), { carded: true, report: 1 });
+  assert.equal(lineOf(fresh, 1).carded, false);
 });
 
 test("reports with the system's randomness", () => {
