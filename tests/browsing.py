@@ -17,5 +17,10 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
 }
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+LOOKS = {  # width, height and colours, by name
+    f"{name}-{scheme}": (wide, high, scheme)
+    for name, wide, high in (("phone", 360, 740), ("tablet", 768, 1024), ("desktop", 1280, 800))
+    for scheme in ("light", "dark")
+}
 PICTURES = bool(os.environ.get("JRR_TEST_PICTURES"))  # whether to leave them behind
 SCREENSHOTS = Path(__file__).parents[1] / "build" / "screenshots"

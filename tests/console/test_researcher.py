@@ -11,16 +11,9 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import ReportedQuestion
 from jrr.survey.survey import read_survey
-from tests.browsing import PICTURES, SCREENSHOTS
+from tests.browsing import LOOKS, PICTURES, SCREENSHOTS
 from tests.console import WORK, Servers
 from tests.console.researching import Researcher, answer_by_page, answer_by_program
-
-LOOKS = {
-    "desktop-light": (1280, 800, "light"),
-    "desktop-dark": (1280, 800, "dark"),
-    "tablet-light": (820, 1180, "light"),
-    "tablet-dark": (820, 1180, "dark"),
-}
 
 
 def figures(question: ReportedQuestion) -> list[str]:
@@ -85,7 +78,7 @@ def test_a_survey_from_the_plan_to_the_files(
         page = context.new_page()
         page.on("pageerror", lambda error: said.append(str(error)))
         few = people < 100
-        some = ["desktop-light", "tablet-dark"] if few else list(LOOKS)
+        some = ["desktop-light", "phone-dark", "tablet-light"] if few else list(LOOKS)
         looks = Looks(axe_script, SCREENSHOTS / "console", some, by_turns=few)
         researcher = Researcher(page, servers, looks)
         researcher.sign_in()

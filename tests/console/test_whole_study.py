@@ -18,9 +18,9 @@ from jrr.client.operator import Operator, Tokens
 from jrr.errors import ProtocolError
 from jrr.research.processes import Running, free_port, running
 from jrr.survey.survey import Survey, read_survey
-from tests.browsing import SCREENSHOTS
+from tests.browsing import LOOKS, SCREENSHOTS
 from tests.console import WORK, answer
-from tests.console.test_researcher import LOOKS, Looks
+from tests.console.test_researcher import Looks
 from tests.e2e.visits import visiting
 
 ASKED: dict[str, Any] = WORK | {
@@ -31,7 +31,6 @@ ASKED: dict[str, Any] = WORK | {
     "survey": {"closes": "2999-01-01T00:00:00Z", "consent": {"en": "For science."}},
 }
 LATER = "2999-02-01T00:00"
-SIX = [f"{name}-{scheme}" for scheme in ("light", "dark") for name in ("phone", "tab", "desk")]
 
 
 def true_answers(at: int) -> dict[str, Any]:
@@ -149,14 +148,8 @@ def near(estimate: dict[str, Any], truth: list[float]) -> None:
 
 
 @pytest.mark.slow
-def test_a_whole_study(
-    browser: Any, page_url: str, axe_script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for at, width in enumerate((360, 768, 1280)):
-        for scheme in ("light", "dark"):
-            look = f"{('phone', 'tab', 'desk')[at]}-{scheme}"
-            monkeypatch.setitem(LOOKS, look, (width, 900, scheme))
-    looks = Looks(axe_script, SCREENSHOTS / "study", SIX, by_turns=False)
+def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: Path) -> None:
+    looks = Looks(axe_script, SCREENSHOTS / "study", list(LOOKS), by_turns=False)
     port = free_port()
     keys = tmp_path / "dealer"
     with running("collector", tmp_path / "collector", None, "--console") as collector:

@@ -7,7 +7,7 @@ import pytest
 
 from jrr import JRR, OUE, Piecewise
 from jrr.dealing.kinds import Dealers
-from tests.browsing import DESKTOP, PHONE
+from tests.browsing import LOOKS
 from tests.e2e import Pair
 from tests.e2e.visits import (
     LABELS,
@@ -18,12 +18,6 @@ from tests.e2e.visits import (
     begun_draft,
     visiting,
 )
-
-LOOKS: dict[str, tuple[dict[str, Any], str]] = {
-    "phone-light": (PHONE, "light"),
-    "desktop-dark": (DESKTOP, "dark"),
-}
-
 
 RIGHT_TO_LEFT = {"1-introduction", "3-try", "7-chosen", "11-thanks"}  # pictures of these
 
@@ -42,8 +36,8 @@ def check_accessible(visit: Visit, axe_script: str, where: object) -> None:
 def inspect(visit: Visit, name: str, axe_script: str) -> None:
     """Pictures; no violation of accessibility; nothing wider than the screen, either way round."""
     page = visit.page
-    for look, (size, scheme) in LOOKS.items():
-        page.set_viewport_size(size["viewport"])
+    for look, (width, height, scheme) in LOOKS.items():
+        page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
         visit.photograph(f"{name}-{look}")
         check_accessible(visit, axe_script, (name, look))
@@ -58,9 +52,9 @@ def inspect(visit: Visit, name: str, axe_script: str) -> None:
 def test_every_screen_of_an_answer(
     browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str
 ) -> None:
-    survey, _, (invitation,) = begun(
+    survey, _, (first, second) = begun(
         sqlite_pair,
-        1,
+        2,
         text="Have you ever taken a bribe?",
         consent={"en": "The institute of made-up studies asks 50 people. {cost}"},
         groups={"Region": ("north", "south")},
@@ -69,7 +63,7 @@ def test_every_screen_of_an_answer(
     def seen(name: str) -> None:
         inspect(visit, name, axe_script)
 
-    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
+    with visiting(browser, address_of(page_url, survey, first)) as visit:
         visit.page.locator(".people").wait_for()
         seen("1-introduction")
         visit.page.get_by_text("How does this work?", exact=True).click()
@@ -98,8 +92,11 @@ def test_every_screen_of_an_answer(
         visit.page.route("**/cards", lambda route: None)  # never answered: it stays on "sending"
         visit.click("Send")
         seen("9-sending")
-    # A browser of its own: whether a reload still ends what is being sent is a matter of luck.
-    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
+    with visiting(browser, address_of(page_url, survey, first)) as visit:
+        visit.click("I agree")
+        visit.wait_for("Begun on another device")
+        seen("9-begun-elsewhere")
+    with visiting(browser, address_of(page_url, survey, second)) as visit:
         visit.page.route("**/reports", lambda route: route.abort())
         visit.click("I agree")
         visit.choose("south")

@@ -388,7 +388,7 @@ function thanks({ body, before }) {
     show(() => thanks({ body, before }), text("thanks_title"), paragraph(kiosk ? text("thanks_before") : words), next);
     return;
   }
-  const label = { role: "region", "aria-label": text("sent") };
+  const label = { role: "region", "aria-label": text("sent_bytes") };
   const raw = element("pre", { id: "sent", tabindex: "0", dir: "ltr", ...label }, body);
   show(
     () => thanks({ body, before }),
