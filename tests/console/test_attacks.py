@@ -32,7 +32,8 @@ def test_scripts_in_texts_labels_and_groups_do_not_run(servers: Servers, page: A
     servers.operator(survey).close()
     Researcher(page, servers).sign_in()
     base = f"{servers.collector.url}/console"
-    of_survey = ("", "/results", "/groups?by=sector", "/waves", "/invite", "/files", "/close")
+    analysis = "/analysis?what=groups&question=c&by_sector=yes"
+    of_survey = ("", "/results", "/groups?by=sector", analysis, "/waves", "/files", "/close")
     for path in ("/", *(f"/surveys/{survey.hash}{one}" for one in of_survey)):
         page.goto(base + path)
         page.wait_for_timeout(200)

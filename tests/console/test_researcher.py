@@ -13,7 +13,7 @@ from jrr.reporting.report_facts import ReportedQuestion
 from jrr.survey.survey import read_survey
 from tests.browsing import LOOKS, PICTURES, SCREENSHOTS
 from tests.console import WORK, Servers
-from tests.console.researching import Researcher, answer_by_page, answer_by_program
+from tests.console.researching import QUESTIONS, Researcher, answer_by_page, answer_by_program
 
 
 def figures(question: ReportedQuestion) -> list[str]:
@@ -113,6 +113,11 @@ def test_a_survey_from_the_plan_to_the_files(
             for figure in figures(question):
                 assert figure in words, question.name
         researcher.groups()
+        page.get_by_role("link", name="Analyse", exact=True).click()
+        page.get_by_label("Question", exact=True).first.select_option(label=QUESTIONS[4]["text"])
+        researcher.press("Show groups")
+        page.locator(".results figure").first.wait_for()
+        looks(page, "analysis")
         page.get_by_role("link", name="Waves", exact=True).click()
         looks(page, "waves")
         page.get_by_role("link", name="Dealer", exact=True).click()

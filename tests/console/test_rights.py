@@ -55,6 +55,10 @@ def test_who_may_only_look_sees_counts_and_changes_nothing(tmp_path: Path) -> No
         assert (refused.status, "may only look" in refused.words) == (422, True)
         for act in ("open", "close", "invite"):
             assert bob.post(f"{path}/{act}").status == 403
+        servers.operator(survey).close()
+        analysis = f"{path}/analysis?what=groups&question=bribed"  # made of everybody's answers
+        assert "may only look" in bob.get(analysis).words.replace("bob, may only look", "")
+        assert "may only look" not in alice.get(analysis).words
 
 
 def test_a_proxy_signs_operators_in(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """Analyses that are planned: cells, margins, and what will not be possible."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jrr.cli.app import run
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError
 from jrr.survey.analyses import analysis_lines
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
+from jrr.survey.draft_toml import draft_toml
+from jrr.survey.other_waves import why_no_pairs
+from jrr.survey.survey import read_survey
 
 OPEN = [
     {"name": "dept", "kind": "choice", "labels": ["a", "b", "c"], "text": "?", "sensitive": False},
@@ -34,7 +39,7 @@ def test_cells_follow_from_analyses_and_margins_are_shown() -> None:
     assert survey.cells == ("dept", "sex")
     assert survey.analyses == ("totals", "groups: dept × sex", "groups: dept")
     assert Draft.from_dict(request.draft.to_dict()) == request.draft
-    total, crossing, groups = request.analyses()
+    total, crossing, groups = request.planned_analyses()
     assert total.margins["bribed"] < groups.margins["bribed"] < crossing.margins["bribed"]
     (planned,) = request.plan().questions
     assert total.margins["bribed"] == pytest.approx(planned.margin, rel=0.15)  # six sums, not one
@@ -42,13 +47,59 @@ def test_cells_follow_from_analyses_and_margins_are_shown() -> None:
 
 
 def test_what_will_not_be_possible_is_said() -> None:
-    pairs, ages = request_of("pairs", "regression: age").analyses()
+    pairs, ages = request_of("pairs", "regression: age").planned_analyses()
     assert pairs.refused == "pairs need two waves: set waves = 2"
     assert "age makes no cells" in ages.refused
     assert "choose a mechanism without cards (rr)" in ages.refused
-    assert not request_of("pairs", waves=2).analyses()[0].refused
-    (small,) = request_of("groups: dept × sex", people=60).analyses()
+    assert not request_of("pairs", waves=2).planned_analyses()[0].refused
+    (small,) = request_of("groups: dept × sex", people=60).planned_analyses()
     assert "cells will be merged" in small.note
+
+
+def pairs_of(*questions: dict[str, Any], **more: Any) -> Any:
+    """What is said of pairs, and what a survey that was made says afterwards."""
+    document = {"title": "T", "questions": [*OPEN, *questions], "waves": 2, "analyses": ["pairs"]}
+    request = SurveyRequest(
+        draft=Draft.from_dict(document | more.pop("draft", {})),
+        people=2_000,
+        dealing=Dealers(("https://dealer.example",)),
+        collector="https://collector.example",
+        **more,
+    )
+    (found,) = request.planned_analyses()
+    return found, request.survey()
+
+
+def test_pairs_are_refused_beforehand_with_the_sentence_of_afterwards() -> None:
+    asked = {"name": "bribed", "kind": "yes-no", "text": "?"}
+    some = {"name": "lied", "kind": "yes-no", "text": "?", "only_if": {"sex": ["f"]}}
+    found, survey = pairs_of(asked)
+    assert (found.refused, why_no_pairs(survey, "bribed")) == ("", None)
+    for more in ({"closed_deck": True}, {"draft": {"announcements": 1}}):
+        found, survey = pairs_of(asked, **more)
+        assert found.refused == why_no_pairs(survey, "bribed")
+        assert analysis_lines([found]) == [f"pairs: not possible: {found.refused}"]
+    found, survey = pairs_of(asked, some)
+    assert list(found.margins) == ["bribed"]
+    assert found.note == f"not lied: {why_no_pairs(survey, 'lied')}"
+
+
+def test_the_command_line_names_analyses_too(tmp_path: Path, capsys: Any) -> None:
+    draft, made = tmp_path / "draft.toml", tmp_path / "survey.json"
+    request = request_of("totals", waves=2)
+    draft.write_text(draft_toml(request.draft), "utf-8")
+    people = [str(draft), "--people", "2000"]
+    assert run(["plan", "survey", *people]) == 0
+    assert "totals: bribed ± 0.0" in capsys.readouterr().out
+    servers = ["--dealer", "https://d.example", "--collector", "https://c.example"]
+    words = ["--set", "analyses=groups: dept; pairs; regression: age", "-o", str(made)]
+    assert run(["survey", "create", *people, *servers, *words]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for line in ("totals: bribed ±", "groups: dept: bribed ±", "pairs: bribed ±", "age makes no"):
+        assert line in told
+    survey = read_survey(made.read_bytes())
+    assert survey.analyses == ("totals", "groups: dept", "pairs", "regression: age")
+    assert survey.cells == ("dept",)
 
 
 @pytest.mark.parametrize("words", ["means", "groups", "groups: town", "totals: dept"])

@@ -14,7 +14,7 @@ from jrr import JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, RangeTree, SeededRa
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.masks import Known
 from jrr.telemetry.consistency import consistent_leaves, weights_of
-from jrr.telemetry.level_noise import NOISE
+from jrr.telemetry.level_noise import noise_of
 from jrr.telemetry.range_estimates import RangeEstimate
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
@@ -224,14 +224,14 @@ def test_a_levels_noise_is_that_of_its_own_estimate(at: int) -> None:
     m, level = level_estimates()[at]
     assert (level.counts > 0).all()
     (people,) = level.strata
-    noise = NOISE["MRR"](m, np.eye(4), people)
+    noise = noise_of(m, np.eye(4), people)
     holder, other = noise.of_holders.diagonal(), noise.of_holders[[1, 2, 3, 0], range(4)]
     coins = (level.counts * holder + (60 - level.counts) * other) / 60**2
     assert coins + noise.masks == pytest.approx(level.stderr**2)
     if m.announced:
         left = people.known.announcements / (2 * math.sinh(0.7 / 2) ** 2)
         assert noise.masks == pytest.approx(np.full(4, left / (60 * m.moments.gain[0]) ** 2))
-    of_all = NOISE["MRR"](m, np.ones((1, 4)), people).of_holders
+    of_all = noise_of(m, np.ones((1, 4)), people).of_holders
     # A coin that tells one value supports exactly one: the sum of all its shares has no noise.
     assert (of_all > 1e-12).all() == (m.coin.name == "oue")
     tree = RangeTree(0, 4, (m,))

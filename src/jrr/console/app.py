@@ -25,6 +25,7 @@ PAGES = (  # modules of this room, in the order in which their addresses are loo
     "preview",
     "live",
     "watch",
+    "analysing",
     "ending",
     "inviting",
     "dealers_page",

@@ -1,5 +1,7 @@
 """From a draft to a survey that this collector holds."""
 
+from collections.abc import Sequence
+
 from starlette.responses import Response
 
 from jrr._base import checks
@@ -16,6 +18,7 @@ from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
 from jrr.servers.common.jobs import utc_now
+from jrr.survey.analyses import AnalysisPlan, analysis_lines
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.promises import COST
@@ -40,6 +43,7 @@ def _shown(
     given: dict[str, str],
     words: str = "",
     status: int = 200,
+    planned: Sequence[AnalysisPlan] = (),
 ) -> Response:
     asked = Draft.from_dict(draft.document)
     return request.page(
@@ -53,6 +57,8 @@ def _shown(
         settings=draft.settings,
         waves=_waves_before(request.console, asked),
         words=words,
+        planned=analysis_lines(planned),
+        impossible=any(one.refused for one in planned),
     )
 
 
@@ -131,10 +137,19 @@ def _waves_before(console: Console, asked: Draft) -> list[Survey]:
 def _create(request: PageRequest) -> Response:
     draft: StoredDraft = read(request.console, find_draft, request.path("draft"))
     given = {name: value for name, value in request.form.items() if name != "csrf"}
+    planned: list[AnalysisPlan] = []
     try:
-        survey = _request(request, draft).survey(utc_now())
+        wanted = _request(request, draft)
+        if wanted.draft.analyses:
+            planned = wanted.planned_analyses()
+        survey = wanted.survey(utc_now())
     except ArgumentError as error:
         return _shown(request, draft, given, in_words(error), 422)
+    if given.get("act") == "plan":
+        return _shown(request, draft, given, planned=planned)
+    if any(one.refused for one in planned) and given.get("anyway") != "yes":
+        words = "Not everything that you want to make of it will be possible: see below"
+        return _shown(request, draft, given, words, 422, planned)
     # First: of two surveys that are one wave of a panel the second one is refused.
     _replace_corrected(request, draft)
     try:

@@ -12,6 +12,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.console.pages import Form
 from jrr.errors import ArgumentError, JrrError
+from jrr.survey.analyses import cells_for
 from jrr.survey.draft import Draft
 from jrr.survey.question import KINDS
 from jrr.survey.settings import request_fields
@@ -25,6 +26,7 @@ KIND_WORDS = {
 }
 ENDS = {"scale": ("1", "5"), "number": ("0", "100")}  # where nobody has written any
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
+LISTED = ("analyses", "cells")  # a line each
 MOST_QUESTIONS = 200
 _QUESTION = re.compile(r"question(\d{1,3})\.kind")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -68,6 +70,12 @@ def read_document(form: Form) -> dict[str, Any]:
         texts = {code: form.get(f"{name}.{code}") for code in languages}
         if any(texts.values()):
             document[name] = texts
+    for name in LISTED:
+        lines = [line.strip() for line in form.raw(name).splitlines() if line.strip()]
+        if lines:
+            document[name] = lines
+    if form.get("announcements"):
+        document["announcements"] = _number(form.get("announcements"))
     return document
 
 
@@ -144,7 +152,7 @@ def what_is_wrong(document: dict[str, Any]) -> str:
     if not document.get("questions"):
         return "Nothing is asked yet: add a question"
     try:
-        Draft.from_dict(document)
+        cells_for(Draft.from_dict(document))
     except JrrError as error:
         words = str(error)
         return f"{words[:1].upper()}{words[1:]}"

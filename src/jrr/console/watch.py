@@ -1,6 +1,5 @@
 """One survey: who has answered, what the results are so far, by group and since the wave before."""
 
-from dataclasses import replace
 from functools import lru_cache
 
 from markupsafe import Markup
@@ -104,7 +103,7 @@ def _groups(request: PageRequest) -> Response:
     if by:
         if by not in groupings(survey):
             raise ArgumentError(f"by must be one of {', '.join(groupings(survey))}, got {by!r}")
-        report = _in_console_words(report_of(request.console, survey, None, ReportWish(by=(by,))))
+        report = report_of(request.console, survey, None, ReportWish(by=(by,)))
         sections = Markup(groups_section(report))
         has_any = any(one.questions or one.reason for one in report.groupings)
     counts = read(request.console, counts_of, survey)
@@ -117,16 +116,6 @@ def _groups(request: PageRequest) -> Response:
         has_any=has_any,
         must_choose=survey.announces and counts.state != CLOSED,
     )
-
-
-def _in_console_words(report: SurveyReport) -> SurveyReport:
-    """A grouping that was not chosen at the end, told without an option of the command line."""
-    groupings = []
-    for one in report.groupings:
-        told, found, _ = (one.reason or "").partition(": close a survey with --by")
-        words = f"{told}. It was chosen when the survey was closed, and cannot be chosen again"
-        groupings.append(replace(one, reason=words) if found else one)
-    return replace(report, groupings=tuple(groupings))
 
 
 @page(f"{PATH}/waves")

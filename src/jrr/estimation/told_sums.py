@@ -207,9 +207,9 @@ def crossed(answers: Sequence[str]) -> str:
 def why_not_by(by: Sequence[str], cells: Sequence[str]) -> str:
     """Why there are no results by some questions, where dealers told sums of these cells."""
     return (
-        f"results by {crossed(by)} need a sum of the cards of each group, and the dealer announced "
-        f"those of {words_of(cells)}: close a survey with "
-        f"{' '.join(f'--by {name}' for name in by)} for that, or plan it (cells)"
+        f"results by {crossed(by)} need a sum of the cards of each group, and dealers announced "
+        f"sums of {words_of(cells)}, once: plan it (analyses, or cells) before a survey, or choose "
+        "it when you close"
     )
 
 

@@ -180,6 +180,14 @@ class MRR(Masking):
         return self.coin.lie_words(self.alone)
 
     @property
+    def marks(self) -> int | None:
+        """As the coin does; of several items it is not one number."""
+        fixed = self.coin.fixed_sums
+        if self.moments.exclusive or not fixed:
+            return super().marks
+        return fixed[0][2] if fixed[0][:2] == (0, self.k) else None
+
+    @property
     def numbers(self) -> int:
         """How many whole numbers a card and a report have."""
         return self.coin.numbers

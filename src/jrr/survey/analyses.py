@@ -15,10 +15,12 @@ from jrr.estimation.estimates import quantile
 from jrr.estimation.told_sums import CROSSED_BY
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
+from jrr.survey.other_waves import NO_SECOND_SUM, why_no_pairs
 from jrr.survey.question import covariates_of
 
 if TYPE_CHECKING:
     from jrr.survey.plan import DraftPlan, QuestionPlan
+    from jrr.survey.survey import Survey
 
 KINDS = ("totals", "groups", "pairs", "regression")
 
@@ -97,13 +99,17 @@ def cells_for(draft: Draft) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*draft.cells, *(name for name in wanted if name in usable))))
 
 
-def plan_analyses(draft: Draft, planned: "DraftPlan", min_cell: int) -> list[AnalysisPlan]:
+def plan_analyses(
+    draft: Draft, planned: "DraftPlan", min_cell: int, survey: "Survey | None" = None
+) -> list[AnalysisPlan]:
     """What will come of each analysis of a draft.
 
     Args:
         draft: Which names them.
         planned: How its sensitive questions are asked.
         min_cell: Reports in the smallest cell of which a sum is told.
+        survey: Whose second sums tell of pairs: this wave, or the last one's wave before. None: it
+            is not made yet, and not all that stands against pairs is known.
     """
     values = covariates_of(draft.open)
     cells = math.prod(len(values[name]) for name in cells_for(draft))
@@ -111,6 +117,9 @@ def plan_analyses(draft: Draft, planned: "DraftPlan", min_cell: int) -> list[Ana
     found = []
     for one in _analyses(draft):
         refused = _why_not(one, draft, planned, cells)
+        unpaired = _unpaired(survey, planned) if one.kind == "pairs" and not refused else {}
+        if unpaired and len(unpaired) == len(planned.questions):
+            refused, unpaired = next(iter(unpaired.values())), {}
         groups = math.prod(len(values[name]) for name in one.by if name in values)
         size, sums = people / max(groups, 1), max(1, cells // max(groups, 1))
         note = ""
@@ -125,12 +134,28 @@ def plan_analyses(draft: Draft, planned: "DraftPlan", min_cell: int) -> list[Ana
         margins = {
             part.question.name: factor * quantile(0.95) * _stderr(part, size, sums)
             for part in planned.questions
+            if part.question.name not in unpaired
         }
+        note = "; ".join([*filter(None, [note]), *(f"not {n}: {w}" for n, w in unpaired.items())])
         found.append(
             AnalysisPlan(
                 analysis=one, margins={} if refused else margins, refused=refused, note=note
             )
         )
+    return found
+
+
+def _unpaired(survey: "Survey | None", planned: "DraftPlan") -> dict[str, str]:
+    """Question -> why it cannot be compared among those who answer two waves."""
+    if survey is None:
+        return {}
+    found = {}
+    for part in planned.questions:
+        for one in survey.sensitive:
+            if one.asked.name == part.question.name and one.mechanism.masked:
+                reason = why_no_pairs(survey, one.name)
+                if reason is not None:
+                    found[part.question.name] = reason
     return found
 
 
@@ -164,7 +189,7 @@ def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> s
     if one.kind == "pairs" and draft.waves < 2:
         return "pairs need two waves: set waves = 2"
     if one.kind == "pairs" and draft.announcements == 1 and announced:
-        return "pairs need two announcements: leave out announcements, or set it to 2"
+        return NO_SECOND_SUM
     numbers = [name for name in one.by if name not in covariates_of(draft.open)]
     if announced and numbers:
         return (

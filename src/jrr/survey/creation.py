@@ -69,8 +69,11 @@ class SurveyRequest:
     consent: Mapping[str, str] | None = None  # by language, of one's own
     consent_version: str = "1"
     after: Survey | None = None  # the wave before: the same people are asked again
+    analyses: tuple[str, ...] = ()  # what is to be made of it, beside what the draft names
 
     def __post_init__(self) -> None:
+        named = tuple(dict.fromkeys((*self.draft.analyses, *self.analyses)))
+        object.__setattr__(self, "draft", replace(self.draft, analyses=named))
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
         if self.verified:
             object.__setattr__(self, "dealing", self.dealing.as_verified())
@@ -111,9 +114,11 @@ class SurveyRequest:
             ),
         )
 
-    def analyses(self) -> list[AnalysisPlan]:
+    def planned_analyses(self) -> list[AnalysisPlan]:
         """What will come of each analysis that the draft names, and what will not be possible."""
-        return plan_analyses(self.draft, self.plan(), max(self.min_cell, self.min_batch))
+        return plan_analyses(
+            self.draft, self.plan(), max(self.min_cell, self.min_batch), self.after or self.survey()
+        )
 
     def _dealer_cap(self) -> float | None:
         """What is wished; in a later wave at most what the study's promise leaves for it."""
@@ -128,10 +133,8 @@ class SurveyRequest:
 
     def _announcements(self) -> int:
         """As the draft says; two where a wave follows, so that pairs can be told."""
-        if self.draft.announcements is not None:
-            return self.draft.announcements
         wave = 1 if self.after is None else self.after.wave + 1
-        return 2 if wave < self.draft.waves and self.dealing.deals else 1
+        return self.draft.announced_in(wave) if self.dealing.deals else 1
 
     def _stated_colluders(self, dealt: Sequence[QuestionPlan]) -> int:
         """As many as were asked for, though fewer people may be asked one question."""

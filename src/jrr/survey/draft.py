@@ -74,6 +74,12 @@ class Draft:
         """The questions whose answers are sent as they are."""
         return tuple(question for question in self.questions if not question.sensitive)
 
+    def announced_in(self, wave: int = 1) -> int:
+        """In how many sums a card may be: as it says; two where a wave follows, for pairs."""
+        if self.announcements is not None:
+            return self.announcements
+        return 2 if wave < self.waves else 1
+
     def to_dict(self) -> dict[str, Any]:
         """A document that `from_dict` reads."""
         named = {"title": self.title, "by": self.by, "contact": self.contact}

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 BEFORE = "answered_wave_before"  # whether somebody answered the wave before this one
 AFTER = "answered_wave_after"  # the wave after; known when that is closed
 NO, YES = "no", "yes"
+NO_SECOND_SUM = (
+    "pairs need a second sum of the cards of those who answered both waves, and the survey's "
+    "document counts one (announcements): plan two, or ask without pairing"
+)
 
 
 def wave_answers(wave: int) -> dict[str, tuple[str, ...]]:
@@ -44,10 +48,7 @@ def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) 
             "waves are not of those who were asked in both; ask without pairing"
         )
     if survey.announcements < 2:
-        return (
-            "pairs need a second sum of the cards of those who answered both waves, and the "
-            "survey's document counts one (announcements): plan two, or ask without pairing"
-        )
+        return NO_SECOND_SUM
     if announced is not None and announced < 2:
         return (
             "pairs need the second sums of the wave before, of those who answered both: "

@@ -58,6 +58,13 @@ def _word(name: str, value: Any) -> str:
     return value
 
 
+def _list(name: str, value: Any) -> tuple[str, ...]:
+    parts = value.split(";") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        raise checks.refusal(name, value, "texts, with ; between")
+    return tuple(_word(name, part).strip() for part in parts)
+
+
 def _texts(name: str, value: Any) -> dict[str, str]:
     """A text for each language; one text alone is for all of them, under the empty name."""
     texts = {"": value} if isinstance(value, str) else value
@@ -74,6 +81,7 @@ def _time(name: str, value: Any) -> str:
 
 
 _READ: dict[str, Callable[[str, Any], Any]] = {
+    "analyses": _list,
     "colluders": _whole,
     "view": _word,
     "delta": _real,

@@ -32,7 +32,10 @@ from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.groups import GroupEstimates
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.raking import Margins
+from jrr.estimation.scale_means import ScaleMean, scale_mean
+from jrr.estimation.told_sums import why_not_by
 from jrr.survey.other_waves import BEFORE, YES
+from jrr.survey.question import PREFER_NOT
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.estimating import estimate_opened
 from jrr.tables.formats import damage_of, readable
@@ -224,17 +227,13 @@ class LoadedSurvey:
         closed, header = self.closed_by(name), self.header(name)
         used = by if closed is None else closed
         if closed is not None and not set(by) <= set(closed):
-            missing = sorted(set(by) - set(closed))
-            told = " × ".join(closed) if closed else "everybody at once"
-            raise ArgumentError(
-                f"by must be among the questions that {name} was closed by, got {missing[0]!r}: "
-                f"dealers announced sums of {told}, and of no other groups"
-            )
+            raise ArgumentError(why_not_by(by, closed))
         used = used or (() if closed is not None else tuple(self.groupings))
         if not used:
             raise ArgumentError(
                 f"{name} has no cells: the survey was closed with one sum for everybody, so that "
-                "only its total is known; name open questions when you close"
+                "only its total is known; plan cells (analyses) before a survey, or choose them "
+                "when you close"
             )
         for one in used:
             checks.one_of("by", one, tuple(self.groupings))
@@ -264,19 +263,39 @@ class LoadedSurvey:
         self._check(name)
         return estimate_opened(self._files[0][name], **population).estimate
 
-    def mean(self, name: str) -> MeanEstimate:
-        """The mean of a question about a number.
+    def mean(self, name: str, **population: Any) -> MeanEstimate | ScaleMean:
+        """The mean of a question about a number, or of a scale among those who answered it.
 
         Args:
             name: of the question.
+            **population: as for `Estimate.for_population`.
 
         Raises:
             ArgumentError: its answers are no numbers.
         """
-        numbers = self.header(name).numbers
-        if numbers is None:
-            raise checks.refusal("name", name, "a question about a number")
-        return numbers.estimate_from(self.total(name))
+        return self._mean_of(name, self.total(name, **population))
+
+    def means(
+        self, name: str, *by: str, population: Population | str = "respondents"
+    ) -> dict[str, MeanEstimate | ScaleMean]:
+        """The same for every group.
+
+        Args:
+            name: of the question.
+            *by: open questions, as for `cells`.
+            population: as for `Estimate.for_population`.
+        """
+        groups = self.groups(name, *by, population=population)
+        return {group.name: self._mean_of(name, group.estimate) for group in groups}
+
+    def _mean_of(self, name: str, estimate: Estimate) -> MeanEstimate | ScaleMean:
+        numbers, asked = self.header(name).numbers, self.survey.by_name[name].asked
+        if numbers is not None:
+            return numbers.estimate_from(estimate)
+        if asked.kind != "scale":
+            raise checks.refusal("name", name, "a question about a number, or a scale")
+        steps = [None if one == PREFER_NOT else float(one) for one in asked.answers]
+        return scale_mean(estimate, steps, self.header(name).mechanism.marks)
 
     def groups(
         self, name: str, *by: str, population: Population | str = "respondents"

@@ -1,6 +1,7 @@
 """Margins of a population from a file: how many people gave each answer, for weights."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,22 @@ def read_margins(path: str | Path) -> dict[Any, dict[Any, float]]:
     if not file.is_file():
         raise checks.refusal("margins", str(path), "a CSV file that exists")
     with readable(file), file.open(encoding="utf-8-sig", newline="") as opened:
-        rows = list(csv.DictReader(opened))
+        return margins_in(opened.read(), str(path))
+
+
+def margins_in(text: str, name: str) -> dict[Any, dict[Any, float]]:
+    """The same from the text of such a file.
+
+    Args:
+        text: what it holds.
+        name: what refusals call it.
+    """
+    rows = list(csv.DictReader(io.StringIO(text)))
     if not rows or PEOPLE not in rows[0]:
-        raise checks.refusal("margins", str(path), f"a CSV file with rows and a column {PEOPLE!r}")
+        raise checks.refusal("margins", name, f"a CSV file with rows and a column {PEOPLE!r}")
     found: dict[Any, dict[Any, float]] = {}
     for number, row in enumerate(rows, 2):
-        where = f"{file.name}, line {number}"
+        where = f"{Path(name).name}, line {number}"
         given = {
             name: (text or "").strip()
             for name, text in row.items()

@@ -17,7 +17,7 @@ from jrr.estimation.contrasts import Held, cumulants
 from jrr.estimation.estimates import Estimate, quantile
 from jrr.estimation.moments import Floats
 from jrr.telemetry.consistency import consistent_leaves, weights_of
-from jrr.telemetry.level_noise import NOISE
+from jrr.telemetry.level_noise import noise_of
 
 if TYPE_CHECKING:
     from jrr.telemetry.ranges import RangeTree
@@ -188,7 +188,7 @@ class RangeEstimate(Shown):
         of_people: Floats = -(weights**2) / people
         for mechanism, level, own in zip(self.tree.mechanisms, self.levels, by_level, strict=True):
             held = shares.reshape(mechanism.k, -1).sum(axis=1)
-            noise = NOISE[mechanism.name](mechanism, own, level.strata[0])
+            noise = noise_of(mechanism, own, level.strata[0])
             squares = noise.of_holders + own**2  # of what a holder's report weighs, on average
             square, mean = squares @ held + level.n * noise.masks, own @ level.frequencies
             spread += (square - mean**2) / max(level.n - 1, 1)

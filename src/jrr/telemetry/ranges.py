@@ -28,7 +28,7 @@ from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
 from jrr.telemetry.asked import named_fields
-from jrr.telemetry.level_noise import NOISE
+from jrr.telemetry.level_noise import TAKEN
 from jrr.telemetry.range_estimates import RangeEstimate
 from jrr.telemetry.report_lines import level_and_report, list_of
 
@@ -84,8 +84,8 @@ class RangeTree:
             if checked_mechanism(mechanism).k != branching**level:
                 allowed = f"of {branching}, {branching}², ... values"
                 raise checks.refusal("mechanisms", mechanism, allowed)
-            if mechanism.name not in NOISE:
-                raise checks.refusal("mechanisms", mechanism, f"of {', '.join(NOISE)}")
+            if mechanism.name not in TAKEN:
+                raise checks.refusal("mechanisms", mechanism, f"of {', '.join(TAKEN)}")
             if mechanism.moments.signed is not None:
                 raise checks.refusal("mechanisms", mechanism, "without a coupling")
         checks.integer("bins", self.bins, 1, MOST_BINS)

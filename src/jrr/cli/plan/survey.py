@@ -50,11 +50,14 @@ def survey(
     \b
     jrr plan survey draft.toml --people 2000 --response 0.6 -e 2
     """  # noqa: D301 - click reads the \b
+    from jrr.estimation.groups import MIN_CELL
+    from jrr.survey.analyses import analysis_lines, plan_analyses
     from jrr.survey.draft import Draft
     from jrr.survey.plan import PlanOptions, expected_reports, people_for_margins, plan_draft
 
     read = Draft.read(draft)
-    wish = PlanOptions(dealer_epsilon=dealer_epsilon, lost=lost, announced=not closed_deck)
+    announced = False if closed_deck else read.announced_in()
+    wish = PlanOptions(dealer_epsilon=dealer_epsilon, lost=lost, announced=announced)
     with waiting("planning"):
         made = plan_draft(read, people, response=response, epsilon=epsilon, options=wish)
     with waiting("looking for how many people"):
@@ -89,9 +92,12 @@ def survey(
             )
     if read.open:
         lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
+    analyses = plan_analyses(read, made, read.settings.get("min_cell", MIN_CELL))
+    lines += analysis_lines(analyses)
     headings = ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes")
     show(
-        made.to_dict() | {"people_for_margins": needed},
+        made.to_dict()
+        | {"people_for_margins": needed, "analyses": [one.to_dict() for one in analyses]},
         f"{made.people:,} people invited, {expected:,} expected to answer; ε = {made.epsilon:g} in "
         f"all, split by {read.split}\n",
         make_table(headings, rows, title="Expected margins (95%)", left=2, bold=wide),

@@ -107,7 +107,7 @@ def create(
     with waiting("planning"):
         survey = request.survey(datetime.now(UTC))
     write_whole_bytes(out, survey.to_bytes())
-    planned = [] if not read.analyses else request.analyses()
+    planned = request.planned_analyses() if request.draft.analyses else []
     facts = _facts(survey, out) | {"analyses": [one.to_dict() for one in planned]}
     show(facts, _lines(survey, out), *analysis_lines(planned))
 

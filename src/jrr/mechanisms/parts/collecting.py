@@ -30,6 +30,11 @@ class Collecting(Describing):
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
         """What the checked reports that support each value weigh together."""
 
+    @property
+    def marks(self) -> int | None:
+        """How many answers a report without its mask marks, whatever is held; None: by chance."""
+        return 1 if self.moments.exclusive else None
+
     @overload
     def tally(
         self, reports: ArrayLike, carded: ArrayLike | bool | None = None, deck: str = ""
