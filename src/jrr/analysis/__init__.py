@@ -12,12 +12,14 @@ latent         its likelihood
 shared_coins   the joint law of two questions that one coin changed together
 reports_of_one  the reports of a question as yes and no
 two_way        two sensitive answers of the same people
+crossed        the same of two questions that were asked as one
 cells          a sensitive answer by open ones: groups, differences, weights
 """
 
 from jrr.analysis.cell_outcomes import regress_outcome_cells
 from jrr.analysis.cell_regression import regress_cells
 from jrr.analysis.cells import cells_of
+from jrr.analysis.crossed import crossed_table
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.outcomes import OutcomeRegression, regress_outcome
 from jrr.analysis.regression import Prediction, Regression, regress
@@ -34,6 +36,7 @@ __all__ = [
     "SharedCoin",
     "TwoWayTable",
     "cells_of",
+    "crossed_table",
     "regress",
     "regress_cells",
     "regress_outcome",

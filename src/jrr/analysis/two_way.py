@@ -264,8 +264,8 @@ def two_way(
     for stratum in strata:
         variance = variance + stratum.spread()
     if sampling is not None:
-        plausible = _plausible(counts, 1.0)
-        drawn = np.diag(plausible) - np.outer(plausible, plausible)
+        held = plausible(counts, 1.0)
+        drawn = np.diag(held) - np.outer(held, held)
         variance = variance + squares * sampling.second * drawn
     return TwoWayTable(
         shares=(counts / weight).reshape(shape),
@@ -331,7 +331,7 @@ def _strata(first: SensitiveItem, second: SensitiveItem, w: Floats) -> Iterator[
             ]
             counts, squares = (inverse @ amount for amount in sums)
             held, held_squares = (
-                _plausible(estimated, float(amount.sum()))
+                plausible(estimated, float(amount.sum()))
                 for estimated, amount in zip((counts, squares), sums, strict=True)
             )
             yield _Stratum(
@@ -339,7 +339,7 @@ def _strata(first: SensitiveItem, second: SensitiveItem, w: Floats) -> Iterator[
             )
 
 
-def _plausible(counts: Floats, total: float) -> Floats:
+def plausible(counts: Floats, total: float) -> Floats:
     """Estimated counts brought into what is possible: none below 0, in all as many as there are."""
     positive = np.maximum(counts, 0.0)
     return positive * (total / positive.sum()) if positive.sum() > 0 else positive

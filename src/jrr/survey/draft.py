@@ -16,7 +16,13 @@ from jrr.errors import ArgumentError
 from jrr.mechanisms.request import MOST_ANNOUNCEMENTS
 from jrr.protocol.texts import MOST_OF_ASKER
 from jrr.survey.question import Question, Texts
-from jrr.survey.question_reading import checked_fields, read_languages, read_questions, read_texts
+from jrr.survey.question_reading import (
+    checked_fields,
+    crossed,
+    read_languages,
+    read_questions,
+    read_texts,
+)
 from jrr.survey.settings import read_settings
 
 Split = Literal["even", "weight", "margin", "together"]
@@ -26,7 +32,7 @@ MOST_WAVES = 1_000
 
 _FIELDS = (
     *("title", "by", "contact", "languages", "epsilon", "split", "ask", "waves"),
-    *("cells", "announcements", "analyses"),
+    *("cells", "announcements", "analyses", "cross"),
     *("survey", "questions"),
 )
 
@@ -101,7 +107,7 @@ class Draft:
 
     @classmethod
     def from_dict(cls, document: object) -> "Draft":
-        """The draft that a document describes.
+        """The draft that a document describes; two questions that it crosses are one.
 
         Raises:
             ArgumentError: An unknown field (the nearest known one is named), a question or label
@@ -115,11 +121,12 @@ class Draft:
             if name in fields
         }
         split = checks.one_of("split", fields.get("split", "even"), SPLITS)
+        questions = read_questions(fields["questions"], languages)
         return cls(
             **asker,
             title=read_texts("title", fields["title"], languages),
             languages=languages,
-            questions=read_questions(fields["questions"], languages),
+            questions=crossed(questions, fields.get("cross", []), languages),
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
             split=split,  # type: ignore[arg-type]
             ask=_read_ask(fields.get("ask", AUTO), split),

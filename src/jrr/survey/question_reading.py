@@ -7,10 +7,12 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.protocol.texts import check_text
+from jrr.reporting.catalogue import text as words_of
 from jrr.survey.other_waves import AFTER, BEFORE
 from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
 
 MOST_QUESTIONS = 200
+MOST_CROSSED = 30  # pairs of answers that somebody can choose from
 _MOST_LABELS = 1_000
 _FIELDS = (
     "name",
@@ -47,6 +49,78 @@ def read_questions(listed: object, languages: tuple[str, ...]) -> tuple[Question
     if not any(question.sensitive for question in questions):
         raise ArgumentError("questions must have at least one with sensitive = true, got none")
     return tuple(questions)
+
+
+def crossed(
+    questions: tuple[Question, ...], pairs: object, languages: tuple[str, ...]
+) -> tuple[Question, ...]:
+    """The same with one question in the place of each pair, which has an answer for each pair.
+
+    So every cell of the table of two questions has a mask of its own. It stands where the first of
+    the two stood.
+
+    Args:
+        questions: as `read_questions` reads them.
+        pairs: of names of sensitive questions with one answer each.
+        languages: of all texts.
+
+    Raises:
+        ArgumentError: A name is none of such a question or stands twice, both are not asked of the
+            same people, or there are too many pairs of answers.
+    """
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
+        raise checks.refusal("cross", pairs, "a list of pairs of questions")
+    possible = {
+        one.name: one
+        for one in questions
+        if one.sensitive and one.kind in ("yes-no", "choice", "scale")
+    }
+    entries = {one.name: one.to_dict() for one in questions}
+    for pair in pairs:
+        if len(pair) != 2 or len({*map(str, pair)} & set(possible)) != 2:
+            allowed = "pairs of two sensitive questions of kind yes-no, choice or scale, each once"
+            raise checks.refusal("cross", pair, f"{allowed} ({', '.join(possible)})")
+        first, second = (possible.pop(name) for name in pair)
+        del entries[second.name]
+        entries[first.name] = _crossed(first, second, languages)
+    return read_questions(list(entries.values()), languages) if pairs else questions
+
+
+def _crossed(first: Question, second: Question, languages: tuple[str, ...]) -> dict[str, Any]:
+    if first.only_if != second.only_if:
+        told = f"questions with the same only_if, unlike {first.name!r} and {second.name!r}"
+        raise checks.refusal("cross", [first.name, second.name], told)
+    both = [_told(one, languages) for one in (first, second)]
+    if len(both[0]) * len(both[1]) > MOST_CROSSED:
+        raise checks.refusal(
+            "cross",
+            [first.name, second.name],
+            f"questions with at most {MOST_CROSSED} pairs of answers, not "
+            f"{len(both[0]) * len(both[1])}",
+        )
+
+    def numbered(one: Texts, other: Texts, between: str) -> dict[str, str]:
+        return {code: f"(1) {one[code]}{between}(2) {other[code]}" for code in languages}
+
+    return first.to_dict() | {
+        "name": f"{first.name}_{second.name}",
+        "kind": "choice",
+        "text": numbered(first.text, second.text, " "),
+        "labels": [numbered(one, other, ", ") for one in both[0] for other in both[1]],
+        "prefer_not": first.prefer_not or second.prefer_not,
+        "weight": first.weight + second.weight,
+        "margin": min(first.margin, second.margin),
+    }
+
+
+def _told(question: Question, languages: tuple[str, ...]) -> Sequence[Texts]:
+    """Its answers in all languages, without "prefer not to say"."""
+    if question.kind == "choice":
+        return question.labels
+    if question.kind == "yes-no":
+        return [{code: words_of(code, word) for code in languages} for word in NO_YES]
+    steps = range(round(question.low), round(question.high) + 1)
+    return [dict.fromkeys(languages, str(step)) for step in steps]
 
 
 def _question(entry: object, languages: tuple[str, ...]) -> Question:
