@@ -29,7 +29,7 @@ def randomized(k: int, p: float, value: int, word: int) -> int:
 
 def told(m: dict[str, Any], value: int, card: Any, word: Next) -> Any:
     """A report of one mechanism, as its line says it; `card`: None where there is none."""
-    name, k = m["mechanism"], m.get("k")
+    name, k = m["mechanism"], int(m["k"])
     if name == "RR":
         return randomized(k, m["p"], value, word())
     if name == "DRR":
@@ -47,7 +47,7 @@ def told(m: dict[str, Any], value: int, card: Any, word: Next) -> Any:
 
 
 def dealt(m: dict[str, Any], value: int, card: int | None, word: int) -> int:
-    k, n, u = m["k"], m["n"], word >> 1
+    k, n, u = int(m["k"]), int(m["n"]), word >> 1
     own = min(up(Fraction(m["own"]), k), WORDS - WORDS % k)
     truth = min(down(Fraction(m["truth"])), WORDS - own)
     rest = WORDS - own - truth
