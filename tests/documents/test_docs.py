@@ -194,6 +194,34 @@ def test_results_that_code_and_pages_cite_exist() -> None:
     assert cited - set(proved) == set()
 
 
+def named_proofs(page: str) -> set[tuple[str, str]]:
+    """Files and theorems of proofs/ that a page names: `file.v`, `one`, `two`."""
+    lists = re.findall(r"`(\w+)\.v`((?:, `\w+`)+)", page)
+    return {(file, name) for file, names in lists for name in re.findall(r"`(\w+)`", names)}
+
+
+def test_what_the_theory_says_was_checked_is_a_statement_in_coq() -> None:
+    stated = {
+        (path.stem, name)
+        for path in (ROOT / "proofs").glob("*.v")
+        for name in re.findall(
+            r"^\s*(?:Theorem|Lemma|Corollary|Definition|Fixpoint) (\w+)",
+            path.read_text("utf-8"),
+            re.MULTILINE,
+        )
+    }
+    named = named_proofs((ROOT / "docs" / "theory.md").read_text("utf-8"))
+    assert len(named) > 20
+    assert ("surveys", "dealer_sees") in named
+    rows = re.findall(
+        r"^\| `(\w+)\.v` \|.*\| (.*) \|$", (ROOT / "proofs/README.md").read_text("utf-8"), re.M
+    )
+    assert len(rows) > 10
+    named |= {(file, name) for file, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert named <= stated
+    assert named_proofs("`laws.v`, `nowhere`") == {("laws", "nowhere")}
+
+
 @pytest.mark.parametrize(
     ("page", "maker"),
     [

@@ -4,6 +4,7 @@ Where Coq is not installed the tests are skipped: `make proofs` installs it, if 
 """
 
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,16 @@ import pytest
 
 import jrr
 from tools import make_proof_settings
-from tools.check_proofs import ALLOWED, SOURCE, ProofError, check, files_in_order, run, theorems
+from tools.check_proofs import (
+    ALLOWED,
+    SOURCE,
+    ProofError,
+    check,
+    files_in_order,
+    main,
+    run,
+    theorems,
+)
 
 pytestmark = [
     pytest.mark.heavy,
@@ -42,7 +52,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str],
 def test_coq_accepts_every_proof(compiled: tuple[Path, list[str], set[str]]) -> None:
     _, proved, axioms = compiled
     named = {"privacy.masked", "window.window_private", "surveys.several_questions"}
-    named |= {"asked.asked_private", "attained.yes_no_attained"}
+    named |= {"asked.asked_private", "attained.yes_no_attained", "drawing.closed_deck_drawn"}
     assert {f"JRR.{name}" for name in named} <= set(proved)
     assert axioms
     assert axioms <= ALLOWED
@@ -102,12 +112,15 @@ def test_coq_accepts_every_setting(tmp_path: Path) -> None:
     assert "JRR.settings.every_setting" in proved
 
 
-def test_half_the_slope_is_refused(copy: Path, tmp_path: Path) -> None:
-    """One card that moves changes the weight by e^(a+b), not by its root."""
+def test_half_the_slope_is_refused(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One card that moves changes the weight by e^(a+b), not by its root: `make proofs` fails."""
     right = "slope (a + b) (fun v => deck a b n"
     spoil(copy, "masks", right, "slope ((a + b) / 2) (fun v => deck a b n")
-    with pytest.raises(ProofError, match=r"coqc .* masks\.v"):
-        check(copy, tmp_path, quick=True, say=False)
+    monkeypatch.setattr("sys.argv", ["check_proofs.py", "--quick", "--source", str(copy)])
+    assert main() == 1
+    assert re.search(r"FAILED: coqc .* masks\.v", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("wrong", ["Admitted.", "admit. Qed.", "Abort."])
