@@ -99,6 +99,55 @@ def test_a_wave_knows_how_many_answered_the_one_before(tmp_path: Path) -> None:
     assert worst.stderr[1] > found.stderr[1]
 
 
+@pytest.mark.parametrize("split", ["even", "together", "ask one"])
+def test_change_among_pairs_is_that_of_the_collector(tmp_path: Path, split: str) -> None:
+    """72 people answer both waves; in the second all of them say the opposite."""
+    more: dict[str, Any] = {"waves": 2, "cells": ["sector"], "split": split.split()[0]}
+    more |= {"split": "together", "ask": 1} if split == "ask one" else {}
+    first = asked(**more)
+    second = asked(after=first, **more)
+    invited, people = new_invitations(120), truths()
+    other = {"yes": "no", "no": "yes"}
+    turned = [one | {name: other[one[name]] for name in TITLES} for one in people]
+    homes, apps = [], None
+    for survey, told, some in ((first, people, slice(96)), (second, turned, slice(24, 120))):
+        home = House(survey, tmp_path / survey.hash)
+        home.apps = apps = apps or home.apps
+        mine = told if survey is first else [*told[24:], *told[:24]]
+        home.answered(mine, invited[some])
+        home.everybody.close(Ending())
+        homes.append(home)
+    early = jrr.load_survey(first, _export(homes[0], tmp_path / "early.parquet"))
+    now = jrr.load_survey(second, _export(homes[1], tmp_path / "now.parquet"))
+    with pytest.raises(ArgumentError, match="jrr survey close WAVE --again"):
+        now.change(early, "cheated", paired=True)
+    homes[0].everybody.close(Ending(announcement=2))
+    before = jrr.load_survey(first, _export(homes[0], tmp_path / "before.parquet"))
+    assert before.total("cheated").to_dict() == early.total("cheated").to_dict()
+    theirs = homes[1].everybody.change(first, paired=True)["changes"]
+    for name in TITLES:
+        found = now.change(before, name, paired=True)
+        assert found.frequencies == pytest.approx(theirs[name]["difference"])
+        assert found.stderr == pytest.approx(theirs[name]["stderr"])
+        both = theirs[name]["n_both"]
+        assert both == theirs[name]["n_now"] == theirs[name]["n_before"]
+        assert both == 72 if split != "ask one" else 20 < both < 52
+        truth = np.mean([2 * (one[name] == "no") - 1 for one in people[24:]])
+        assert abs(found.frequencies[1] - truth) < 5 * found.stderr[1] + 0.3 * (both < 72)
+        groups = now.changes(before, name, "sector")
+        assert set(groups) == {"office", "workshop"}
+        for sector, gap in groups.items():
+            mine = [one for one in people[24:] if one["sector"] == sector]
+            truth = np.mean([2 * (one[name] == "no") - 1 for one in mine])
+            assert abs(gap.frequencies[1] - truth) < 5 * gap.stderr[1] + 0.4 * (both < 72)
+    with pytest.raises(ArgumentError, match="earlier must be the wave before"):
+        before.change(now, "cheated", paired=True)
+
+
+def _export(home: House, file: Path) -> str:
+    return export_survey(home.everybody, file)["answers"]
+
+
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> LoadedSurvey:
     return exported(tmp_path_factory.mktemp("masked"), asked(), "sector")

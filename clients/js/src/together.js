@@ -37,11 +37,12 @@ function mostAsked(questions, asked) {
 }
 
 /** The names of questions that are not for the person with this name at the collector (index.d.ts). */
-export async function notAsked({ hash, together }, person) {
+export async function notAsked({ hash, panel, together }, person) {
+  const survey = panel ?? hash; // in all waves the same questions
   const left = new Set();
   for (const { questions, ask } of together) {
     const places = await Promise.all(questions.map(async (question) =>
-      [await hashOf(new TextEncoder().encode(canonicalJson({ survey: hash, person, question }))), question]));
+      [await hashOf(new TextEncoder().encode(canonicalJson({ survey, person, question }))), question]));
     for (const [, question] of places.sort(([a], [b]) => (a < b ? -1 : 1)).slice(ask)) left.add(question);
   }
   return left;

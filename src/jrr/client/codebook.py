@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jrr import __version__
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.other_waves import wave_answers
+from jrr.survey.other_waves import AFTER, wave_columns
 from jrr.survey.study import loss_to_json
 from jrr.survey.survey import VIEWS, Survey
 
@@ -48,7 +48,7 @@ def columns_of(survey: Survey, language: str | None = None) -> list[dict[str, st
     """
     word = language or survey.languages[0]
     rows = [_open_column(question, word) for question in survey.open]
-    rows += [_wave_column(name) for name in wave_answers(survey.wave)]
+    rows += [_wave_column(name) for name in wave_columns(survey)]
     for one in survey.sensitive:
         rows += [_report_column(one, word), _card_column(one)]
     return [{field: row.get(field, "") for field in FIELDS} for row in rows]
@@ -116,6 +116,8 @@ def _open_column(question: "Question", language: str) -> dict[str, str]:
 
 def _wave_column(name: str) -> dict[str, str]:
     meaning = "whether this person answered the wave before: no or yes"
+    if name == AFTER:
+        meaning = "whether this person answered the next wave: no or yes; empty until it is closed"
     return {"column": name, "protection": "open", "meaning": meaning, "estimate": "as it is"}
 
 

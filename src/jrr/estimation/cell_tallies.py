@@ -8,7 +8,7 @@ with weights that are the same for everybody in a cell.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,6 +120,26 @@ class Cells:
         """
         found = self.mechanism.estimate(self.everybody, self.dealt)
         return found.for_population(population, population_size, self.asked)
+
+    def among(self, question: str, answer: str) -> "Cells":
+        """The cells of those who gave an answer.
+
+        Args:
+            question: by which cells are crossed.
+            answer: to it.
+
+        Raises:
+            ArgumentError: nobody gave it, or it shares a merged cell with others.
+        """
+        (place,) = self.places([question])
+        given = [{one[place] for one in cell.members} for cell in self.cells]
+        kept = tuple(c for c, some in zip(self.cells, given, strict=True) if answer in some)
+        if not kept or any(answer in some and len(some) > 1 for some in given):
+            raise ArgumentError(
+                f"too few people answered {question} with {answer!r}: there is no such cell, or it "
+                "was merged with those of others"
+            )
+        return replace(self, cells=kept, people=None, decks=self.dealt)
 
     def groups(
         self,

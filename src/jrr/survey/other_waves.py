@@ -25,24 +25,33 @@ def wave_answers(wave: int) -> dict[str, tuple[str, ...]]:
     return {BEFORE: (NO, YES)} if wave > 1 else {}
 
 
+def wave_columns(survey: "Survey") -> tuple[str, ...]:
+    """What an export says of other waves; who answered the next one is known when it is closed."""
+    return tuple(wave_answers(survey.wave)) + ((AFTER,) if survey.wave < survey.waves else ())
+
+
 def with_wave(covariates: Mapping[str, Any], before: bool) -> dict[str, Any]:
     """Somebody's answers, with whether they answered the wave before."""
     return {**covariates, BEFORE: YES if before else NO}
 
 
-def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) -> str | None:
+def why_no_pairs(
+    survey: "Survey", question: str, announced: int | None = None, later: "Survey | None" = None
+) -> str | None:
     """Why a masked question cannot be compared among those who answer this wave and the next.
 
     Args:
         survey: The earlier wave.
         question: Which of its perturbed answers.
         announced: How many announcements were made; None: it is asked before the survey.
+        later: The next wave; None: it is not made yet, and will ask the same people the same.
     """
-    one = survey.by_name[question]
     closed = no_pairs_of_closed_decks(survey, question)
     if closed is not None:
         return closed
-    if one.asked.only_if or any(one.asked.name in part.questions for part in survey.together):
+    waves = [survey] if later is None else [survey, later]
+    whom = {_asked_of(one, question) for one in waves}
+    if len(whom) > 1 or any(one.by_name[question].asked.only_if for one in waves):
         return (
             f"not everybody is asked {question} in every wave: sums of those who answered both "
             "waves are not of those who were asked in both; ask without pairing"
@@ -55,6 +64,12 @@ def why_no_pairs(survey: "Survey", question: str, announced: int | None = None) 
             "jrr survey close WAVE --again, once the next wave is closed"
         )
     return None
+
+
+def _asked_of(survey: "Survey", question: str) -> object:
+    """Of whom a question is asked that shares its coin: in all waves by the same draw."""
+    shared = survey.together_with(question)
+    return shared and (shared.questions, shared.ask)
 
 
 def no_pairs_of_closed_decks(survey: "Survey", question: str) -> str | None:

@@ -162,7 +162,7 @@ class Survey:
         afterwards those who answered the next wave too.
         """
         if announcement > 1:
-            return (AFTER,) if self.wave < self.waves else self.cells
+            return ((AFTER,) if self.wave < self.waves else ()) + self.cells
         return (*wave_answers(self.wave), *self.cells) if self.announces else ()
 
     def _check_servers(self) -> None:

@@ -119,7 +119,7 @@ def not_asked(survey: "Survey", person: bytes) -> frozenset[str]:
     """The sensitive questions that are not for this person, though their conditions may hold.
 
     Of questions that share a coin each person is asked those that come first when all are put in
-    the order of a hash.
+    the order of a hash; in all waves the same, so that answers can be compared.
 
     Args:
         survey: Which asks.
@@ -128,7 +128,9 @@ def not_asked(survey: "Survey", person: bytes) -> frozenset[str]:
 
     def place(question: str) -> str:
         return hash_of(
-            canonical_json({"survey": survey.hash, "person": person.hex(), "question": question})
+            canonical_json(
+                {"survey": survey.collector_salt, "person": person.hex(), "question": question}
+            )
         )
 
     return frozenset(

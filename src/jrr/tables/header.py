@@ -40,7 +40,7 @@ _LEFT_OUT: dict[str, Any] = {
     "rows": None,
 }
 _NEEDED = {"jrr", "holds", "mechanism"}
-_FIELDS = _NEEDED | set(_LEFT_OUT) | {"number", "sums", "shared", "share_asked"}
+_FIELDS = _NEEDED | set(_LEFT_OUT) | {"number", "sums", "later_sums", "shared", "share_asked"}
 
 
 class SharedBudget(NamedTuple):
@@ -73,6 +73,7 @@ class Header:
         shuffled: whether the rows are in random order.
         number: where the answer is a number whose mean is asked for, its range.
         sums: where reports hold masks, what dealers told of them.
+        later_sums: what they told in later announcements, as of those who answered two waves.
         permanent: where reports are of what devices remember, what made that (`of_rounds`).
         shared: where a person answered other questions too, what all of them lose together.
         share_asked: the share of those who answered that were asked this question.
@@ -100,6 +101,7 @@ class Header:
     shuffled: bool = False
     number: NumberRange | None = None
     sums: CardSums | None = None
+    later_sums: tuple[CardSums, ...] = ()
     shared: SharedBudget | None = None
     permanent: "RR | None" = None
     share_asked: float = 1.0
@@ -169,9 +171,7 @@ class Header:
 
     def binding(self) -> bytes:
         """What a sealed report is bound to: everything but what shuffling and merging change."""
-        bound = replace(
-            self, holds="sealed reports", decks=(), shuffled=False, sums=None, rows=None
-        )
+        bound = replace(_of_any_file(self), holds="sealed reports", rows=None)
         return b"jrr sealed report 1:" + hashlib.sha256(bound.to_json().encode()).digest()
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,6 +182,8 @@ class Header:
             more["number"] = self.number._asdict()
         if self.sums is not None:
             more["sums"] = self.sums.to_document()
+        if self.later_sums:
+            more["later_sums"] = [one.to_document() for one in self.later_sums]
         if self.share_asked != 1:
             more["share_asked"] = self.share_asked
         if self.shared is not None:
@@ -266,6 +268,9 @@ class Header:
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
             sums=None if sums is None else CardSums.from_document(sums, width),
+            later_sums=tuple(
+                CardSums.from_document(one, width) for one in document.get("later_sums", ())
+            ),
             shared=_shared(document.get("shared")),
             permanent=permanent,
             share_asked=checks.real(
@@ -284,7 +289,7 @@ class Header:
         Raises:
             ArgumentError: where the two do not hold the same kind of reports.
         """
-        mine, theirs = (replace(one, decks=(), shuffled=False, sums=None) for one in (self, other))
+        mine, theirs = (_of_any_file(one) for one in (self, other))
         if mine != theirs:
             different = next(
                 name
@@ -300,7 +305,12 @@ class Header:
         sums = None  # those of one file alone would be taken for those of all reports
         if self.sums is not None and other.sums is not None:
             sums = self.sums.with_others(other.sums)
-        return replace(self, decks=decks, shuffled=shuffled, sums=sums, rows=None)
+        return replace(_of_any_file(self), decks=decks, shuffled=shuffled, sums=sums, rows=None)
+
+
+def _of_any_file(header: Header) -> Header:
+    """Without what is of the people in one file."""
+    return replace(header, decks=(), shuffled=False, sums=None, later_sums=())
 
 
 def _check_mechanism(value: object) -> None:

@@ -33,8 +33,8 @@ from jrr.estimation.groups import GroupEstimates
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.raking import Margins
 from jrr.estimation.scale_means import ScaleMean, scale_mean
-from jrr.estimation.told_sums import why_not_by
-from jrr.survey.other_waves import BEFORE, YES
+from jrr.estimation.told_sums import CardSums, why_not_by
+from jrr.survey.other_waves import AFTER, BEFORE, YES, wave_columns, why_no_pairs
 from jrr.survey.question import PREFER_NOT
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.estimating import estimate_opened
@@ -129,11 +129,26 @@ class LoadedSurvey:
         for name, one in files.items():
             table: Any = one.tables[0][0]
             asked = self.asked(name)
-            for column in self.survey.covariates:
+            for column in dict.fromkeys((*self.survey.covariates, *wave_columns(self.survey))):
                 if column in table.columns:
                     whole = columns.setdefault(column, np.full(len(asked), "", dtype=object))
                     whole[asked] = table.whole[column].to_pylist()
         return files, {name: column.astype(str) for name, column in columns.items()}
+
+    @property
+    def _answers(self) -> dict[str, NDArray[Any]]:
+        """The groupings, with who answered the next wave."""
+        after = self._files[1].get(AFTER)
+        return self.groupings | ({} if after is None else {AFTER: after})
+
+    def _sums(self, name: str, by: tuple[str, ...]) -> CardSums | None:
+        """The announced sums from which groups follow; those of the end if none do."""
+        header = self.header(name)
+        if header.sums is None or not header.sums.announced:
+            return None
+        told = (header.sums, *header.later_sums)
+        covering = (one for one in told if one.covers(by) and (AFTER in by or AFTER not in one.by))
+        return next(covering, header.sums)
 
     def asked(self, name: str) -> NDArray[np.bool_]:
         """Whether each person was asked a sensitive question.
@@ -224,11 +239,11 @@ class LoadedSurvey:
         Raises:
             ArgumentError: the survey was not closed by these questions.
         """
-        closed, header = self.closed_by(name), self.header(name)
-        used = by if closed is None else closed
-        if closed is not None and not set(by) <= set(closed):
-            raise ArgumentError(why_not_by(by, closed))
-        used = used or (() if closed is not None else tuple(self.groupings))
+        self._check(name)
+        sums = self._sums(name, by)
+        used = (by or tuple(self.groupings)) if sums is None else sums.by
+        if sums is not None and not sums.covers(by):
+            raise ArgumentError(why_not_by(by, sums.by))
         if not used:
             raise ArgumentError(
                 f"{name} has no cells: the survey was closed with one sum for everybody, so that "
@@ -236,20 +251,26 @@ class LoadedSurvey:
                 "when you close"
             )
         for one in used:
-            checks.one_of("by", one, tuple(self.groupings))
-        asked = self.asked(name)
-        announced = None
-        if closed is not None and header.sums is not None:
+            checks.one_of("by", one, tuple(self._answers))
+        asked, reports, announced = self.asked(name), self.reports(name), None
+        columns = {one: self._answers[one][asked] for one in used}
+        if sums is not None:
             announced = {
                 cell: [one.sum for one in told if one.sum is not None]
-                for cell, told in header.sums.announced.items()
+                for cell, told in sums.announced.items()
                 if any(one.cards for one in told)
             }
+            if AFTER in used:  # sums of nobody else's cards
+                both = columns[AFTER] == YES
+                columns = {one: column[both] for one, column in columns.items()}
+                reports = reports._replace(
+                    reports=np.asarray(reports.reports)[both], carded=reports.carded[both]
+                )
         return cells_of_reports(
-            self.reports(name),
-            {one: self.groupings[one][asked] for one in used},
+            reports,
+            columns,
             announced=announced,
-            merged=None if header.sums is None else header.sums.merged,
+            merged=None if sums is None else sums.merged,
             min_cell=self.survey.smallest_group,
         )
 
@@ -340,6 +361,7 @@ class LoadedSurvey:
         population: Population | str = "respondents",
         population_size: float | None = None,
         shared: int | None = None,
+        paired: bool = False,
     ) -> Difference:
         """The shares in this wave minus those in an earlier one.
 
@@ -352,6 +374,8 @@ class LoadedSurvey:
             name: of the question, the same in both.
             population: as for `Estimate.for_population`.
             population_size: people in it, where it is finite.
+            paired: whether only those are compared who answered both, of whom an earlier wave's
+                export tells (of masked answers after `jrr survey close WAVE --again`).
             shared: how many people answered both. None: as many as this export says answered the
                 wave before, where `earlier` is that wave; otherwise as many as there can be. Say 0
                 of other people.
@@ -360,15 +384,66 @@ class LoadedSurvey:
             ArgumentError: the earlier survey did not ask the same, or so many cannot have answered
                 both.
         """
-        self._check(name)
-        old = earlier.survey.by_name.get(name)
-        if old is None or not old.asks_the_same(self.survey.by_name[name]):
-            raise checks.refusal("name", name, "a question that both surveys ask alike")
-        whom = {"population": population, "population_size": population_size}
+        self._check_alike(earlier, name)
+        whom: dict[str, Any] = {"population": population, "population_size": population_size}
+        if paired:
+            after, before = self._pairs(earlier, name, ())
+            return _paired_difference(after.total(**whom), before.total(**whom))
         now, then = self.total(name, **whom), earlier.total(name, **whom)
         if shared is None:
             shared = min(now.n, then.n, self._answered_before(earlier, name))
         return difference(now, then, same_deck=False, shared=shared)
+
+    def changes(
+        self,
+        earlier: "LoadedSurvey",
+        name: str,
+        *by: str,
+        population: Population | str = "respondents",
+    ) -> dict[str, Difference]:
+        """The change of every group among those who answered both waves.
+
+        Args:
+            earlier: the answers of the wave before.
+            name: of the question, the same in both.
+            *by: open questions, in cells of both waves' sums; somebody is in the group of the
+                answers of each wave.
+            population: as for `Estimate.for_population`.
+        """
+        self._check_alike(earlier, name)
+        after, before = self._pairs(earlier, name, by)
+        old = {group.name: group.estimate for group in before.groups(*by, population=population)}
+        return {
+            group.name: _paired_difference(group.estimate, old[group.name])
+            for group in after.groups(*by, population=population)
+            if group.name in old
+        }
+
+    def _check_alike(self, earlier: "LoadedSurvey", name: str) -> None:
+        self._check(name)
+        old = earlier.survey.by_name.get(name)
+        if old is None or not old.asks_the_same(self.survey.by_name[name]):
+            raise checks.refusal("name", name, "a question that both surveys ask alike")
+
+    def _pairs(
+        self, earlier: "LoadedSurvey", name: str, by: tuple[str, ...]
+    ) -> tuple[Cells, Cells]:
+        """Those who answered both waves: in this one, and in the one before."""
+        waves = self.survey.earlier
+        if not waves or waves[-1].survey != earlier.survey.hash:
+            raise checks.refusal("earlier", earlier.survey.wave, "the wave before")
+        if earlier.header(name).mechanism.masked:
+            told = 1 + len(earlier.header(name).later_sums)
+            reason = why_no_pairs(earlier.survey, name, told, self.survey)
+            if reason is not None:
+                raise ArgumentError(reason)
+        if not (earlier._files[1][AFTER] == YES).any():
+            raise ArgumentError(
+                "the export of the wave before must be made when this wave is closed: it does not "
+                "say who answered both"
+            )
+        before = earlier.cells(name, AFTER, *by).among(AFTER, YES)
+        return self.cells(name, BEFORE, *by).among(BEFORE, YES), before
 
     def _answered_before(self, earlier: "LoadedSurvey", name: str) -> int:
         """How many of those who were asked answered an earlier survey too, at most."""
@@ -504,6 +579,10 @@ class LoadedSurvey:
 
     def _check(self, name: str) -> None:
         checks.one_of("name", name, self.sensitive)
+
+
+def _paired_difference(now: Estimate, before: Estimate) -> Difference:
+    return difference(now, before, same_deck=False, shared=min(now.n, before.n))
 
 
 def _word(answer: Any) -> str:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.other_waves import wave_answers
+from jrr.survey.other_waves import wave_columns
 from jrr.survey.question import as_covariates, is_asked
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.columns import report_fields, reports_to_arrow
@@ -91,7 +91,7 @@ def open_survey_answers(path: Path) -> dict[str, ReportFiles]:
         if set(headers) != set(survey.by_name):
             raise DamagedError(f"headers must be of {sorted(survey.by_name)}")
         missing = {column for name in headers for column in (name, f"{name}_{CARDED}")}
-        missing |= {question.name for question in survey.open} | set(wave_answers(survey.wave))
+        missing |= {question.name for question in survey.open} | set(wave_columns(survey))
         missing -= set(whole.column_names)
         if missing:
             raise DamagedError(f"columns must not be missing, got none of {sorted(missing)}")
@@ -124,7 +124,7 @@ def _covariate_columns(survey: Survey, whole: Any) -> dict[str, Any]:
         rows.append(as_covariates(survey.open, answers))
     names = rows[0] if rows else ()
     found = {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
-    return found | {name: whole[name].combine_chunks() for name in wave_answers(survey.wave)}
+    return found | {name: whole[name].combine_chunks() for name in wave_columns(survey)}
 
 
 def _reports_of(

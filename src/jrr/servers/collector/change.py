@@ -112,7 +112,7 @@ def _of_both(
     """The estimates of both waves, among those who answered both."""
     reason = None
     if before.mechanism(name).masked:
-        reason = why_no_pairs(before.survey, name, len(before.told.announced))
+        reason = why_no_pairs(before.survey, name, len(before.told.announced), now.survey)
     if reason is None and now.mechanism(name).masked and BEFORE not in now.told.grouping.by:
         reason = no_pairs_of_closed_decks(now.survey, name)
         reason = reason or why_not_by((BEFORE,), now.told.grouping.by)

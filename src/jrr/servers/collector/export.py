@@ -9,7 +9,7 @@ from it. CSV files are for other programs.
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from jrr.protocol.documents import canonical_json
 from jrr.servers.collector.report_header import header_of
-from jrr.survey.other_waves import wave_answers
+from jrr.survey.other_waves import AFTER, NO, YES, wave_columns
 from jrr.tables.names import CARDED, HEADERS, SURVEY
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ _OPEN_TYPES = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(
 
 
 def export_answers(
-    held: "CollectorSurvey", blocks: Iterable[Sequence["StoredAnswers"]], kind: str
+    held: "CollectorSurvey",
+    blocks: Iterable[Sequence["StoredAnswers"]],
+    kind: str,
+    after: Set[bytes] | None,
 ) -> bytes:
     """The bytes of a file.
 
@@ -39,6 +42,7 @@ def export_answers(
         held: Which survey was answered, and what dealers told.
         blocks: Everybody's answers, some people at a time.
         kind: "parquet" or "csv".
+        after: Who answered the next wave too; None: there is none, or it is not closed.
     """
     headers = {name: header_of(held, name).to_dict() for name in held.numbers}
     survey = held.survey
@@ -53,7 +57,7 @@ def export_answers(
         writer = pa_csv.CSVWriter(sink, schema, write_options=options)
     with writer:
         for block in blocks:
-            columns = _columns(held, survey, block)
+            columns = _columns(held, survey, block, after)
             arrays = [_array(columns[one.name], one.type) for one in schema]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
     return sink.getvalue()
@@ -62,7 +66,7 @@ def export_answers(
 def _fields(held: "CollectorSurvey") -> list[Any]:
     """Names and types of the columns."""
     fields = [(one.name, _OPEN_TYPES.get(one.kind, pa.string())) for one in held.survey.open]
-    fields += [(name, pa.string()) for name in wave_answers(held.survey.wave)]
+    fields += [(name, pa.string()) for name in wave_columns(held.survey)]
     for name in held.numbers:
         mechanism = held.mechanism(name)
         shown = _as_json(mechanism, bytes(mechanism.report_format.width))
@@ -71,13 +75,18 @@ def _fields(held: "CollectorSurvey") -> list[Any]:
 
 
 def _columns(
-    held: "CollectorSurvey", survey: "Survey", people: Sequence["StoredAnswers"]
+    held: "CollectorSurvey",
+    survey: "Survey",
+    people: Sequence["StoredAnswers"],
+    after: Set[bytes] | None,
 ) -> dict[str, list[Any]]:
     """The values of some people, by column."""
     answers = [json.loads(one.open) for one in people]
     columns = {one.name: [mine.get(one.name) for mine in answers] for one in survey.open}
-    for name in wave_answers(survey.wave):
-        columns[name] = [json.loads(one.covariates)[name] for one in people]
+    for name in wave_columns(survey):
+        columns[name] = [json.loads(one.covariates).get(name) for one in people]
+    if AFTER in columns and after is not None:
+        columns[AFTER] = [YES if one.name in after else NO for one in people]
     for name in held.numbers:
         mechanism = held.mechanism(name)
         sent = [one.reports.get(name) for one in people]

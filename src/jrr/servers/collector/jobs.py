@@ -15,7 +15,7 @@ from jrr.servers.collector.change import ChangeWish, changes
 from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.intake import IncomingAnswers
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
-from jrr.servers.collector.waves import check_wave
+from jrr.servers.collector.waves import check_wave, closed_wave_after
 from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import SurveyJobs, check_state
 from jrr.servers.common.problems import Problem
@@ -249,7 +249,9 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         results.check_export(held, store.people_count(held))
         from jrr.servers.collector.export import export_answers  # needs pyarrow
 
-        return export_answers(held, store.answer_blocks(held), kind)
+        after = closed_wave_after(connection, held.survey)
+        both = None if after is None else store.who_answered_both(held.name, after)
+        return export_answers(held, store.answer_blocks(held), kind, both)
 
 
 def _recorded(survey: "Survey", promises: Sequence[object] | None) -> str | None:

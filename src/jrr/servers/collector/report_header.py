@@ -23,4 +23,9 @@ def header_of(held: "CollectorSurvey", name: str) -> Header:
         number=None if question.number is None else NumberRange.checked(*question.number),
         share_asked=held.survey.share_asked(name),
         sums=held.told_of(name) if question.mechanism.masked and held.sums is not None else None,
+        later_sums=tuple(
+            held.told.of(name, number)
+            for number in range(2, len(held.told.announced) + 1)
+            if question.mechanism.announced
+        ),
     )

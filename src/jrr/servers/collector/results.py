@@ -153,7 +153,9 @@ def estimate_of_pairs(
     _, groups = _without_masks(held, question, found, (by,), told)
     if YES not in groups:
         raise Problem(409, "too-few", "too few people answered both waves: their cell was merged")
-    return mechanism.estimate(groups[YES], _decks(held, name, groups[YES]), population=population)
+    share = held.survey.share_asked(name)
+    decks = _decks(held, name, groups[YES])
+    return mechanism.estimate(groups[YES], decks, population=population, asked=share)
 
 
 def tallies(

@@ -382,6 +382,12 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         names = select(people.c.pseudonym).where(people.c.survey == wave, both)
         return (table.c.pseudonym.in_(names),)
 
+    def who_answered_both(self, name: str, wave: str) -> set[bytes]:
+        """The people who answered that next wave too."""
+        table = self.people
+        query = select(table.c.pseudonym).where(table.c.survey == name, *self._also_in(table, wave))
+        return {bytes(who) for who in self.connection.execute(query).scalars()}
+
     def closed(self, names: Sequence[str]) -> list[str]:
         """Those of some surveys that are closed."""
         table = self.surveys

@@ -53,16 +53,22 @@ def next_wave_of(connection: Connection, survey: Survey) -> str:
     Raises:
         Problem: It is not.
     """
-    panel = _panel(connection, survey.collector_salt, lock=False)
-    after = [one for one, opened in panel if opened and one.wave == survey.wave + 1]
-    closed = CollectorStore(connection).closed([one.hash for one in after])
-    if not closed:
+    after = closed_wave_after(connection, survey)
+    if after is None:
         raise Problem(
             409,
             "wave-missing",
             f"wave {survey.wave + 1} must be closed first: who answered both waves is known then",
         )
-    return closed[0]
+    return after
+
+
+def closed_wave_after(connection: Connection, survey: Survey) -> str | None:
+    """The wave after one; None where there is none, or it is not closed."""
+    panel = _panel(connection, survey.collector_salt, lock=False)
+    after = [one for one, opened in panel if opened and one.wave == survey.wave + 1]
+    closed = CollectorStore(connection).closed([one.hash for one in after])
+    return closed[0] if closed else None
 
 
 def _check_listed(earlier: Survey, later: Survey) -> None:
