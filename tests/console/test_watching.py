@@ -110,7 +110,7 @@ def test_without_the_dealers_token_files_carry_request_and_sums(
     done = visitor.post(f"{base}/close", sure="yes", sums0=json.dumps(sums))
     assert "Closed for good." in done.words
     by = visitor.get(f"{base}/groups?by=sector").words
-    assert "It was chosen when the survey was closed" in by
+    assert "or chosen when it is closed" in by
     assert "--by" not in by
     assert "Bring" not in visitor.get(f"{base}/close").words
     assert visitor.post(f"{base}/close", sure="yes", sums0="no json").status == 422

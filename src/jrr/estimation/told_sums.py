@@ -208,8 +208,8 @@ def why_not_by(by: Sequence[str], cells: Sequence[str]) -> str:
     """Why there are no results by some questions, where dealers told sums of these cells."""
     return (
         f"results by {crossed(by)} need a sum of the cards of each group, and dealers announced "
-        f"sums of {words_of(cells)}, once: plan it (analyses, or cells) before a survey, or choose "
-        "it when you close"
+        f"sums of {words_of(cells)}, once: groups are planned (analyses, or cells) before a "
+        "survey, or chosen when it is closed"
     )
 
 

@@ -247,8 +247,8 @@ class LoadedSurvey:
         if not used:
             raise ArgumentError(
                 f"{name} has no cells: the survey was closed with one sum for everybody, so that "
-                "only its total is known; plan cells (analyses) before a survey, or choose them "
-                "when you close"
+                "only its total is known; cells are planned (analyses, or cells) before a survey, "
+                "or chosen when it is closed"
             )
         for one in used:
             checks.one_of("by", one, tuple(self._answers))
