@@ -10,8 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -190,6 +192,15 @@ def test_cards_in_a_frame(tmp_path: Path) -> None:
     [
         ({"columns": {"bribes": None}}, "columns must be a column of data frame"),
         ({"columns": {}}, "at least one column"),
+        ({"columns": "bribe"}, "columns must be at least one column and how"),
+        ({"columns": ["bribe"]}, "columns must be at least one column and how"),
+        ({"columns": {"bribe": None}}, "since it declares no categories"),
+        ({"columns": {"bribe": {"mechanism": "oue"}}}, "since it declares no categories"),
+        ({"columns": {"bribe": [None, "yes"]}}, "texts that are not empty"),
+        ({"frame": pl.DataFrame(DATA).lazy()}, "collect"),
+        ({"frame": pd.concat([pd.DataFrame(DATA)] * 2, axis=1)}, "Duplicate column names"),
+        ({"frame": pd.DataFrame(DATA).rename(columns={"age": 7})}, "texts as names, got frame=7"),
+        ({"frame": pd.DataFrame(DATA).set_index("bribe")}, "a column, not the index"),
         ({"columns": {"bribe": {"label": ["no", "yes"]}}}, "got columns.*'label'"),
         ({"columns": {"bribe": ["no", "maybe"]}}, "must hold only the labels"),
         ({"epsilon": 0}, "epsilon must be"),
@@ -218,6 +229,8 @@ def test_estimates_that_are_refused() -> None:
     for by in ("bribe", "town"):
         with pytest.raises(ArgumentError, match="by must be a column of the frame that holds no"):
             jrr.estimate_frame(reports, by=by)
+    with pytest.raises(ArgumentError, match="by must be another name than those of the result"):
+        jrr.estimate_frame(reports.assign(level=1), by="level")
     with pytest.raises(DamagedError, match="must hold only the labels"):
         jrr.estimate_frame(reports.assign(bribe="perhaps"))
     with pytest.warns(UserWarning, match="2 groups have fewer reports"):
@@ -231,6 +244,77 @@ def test_estimates_that_are_refused() -> None:
     lost = pd.DataFrame(reports.to_dict("list"))
     again = jrr.estimate_frame(lost, headers=headers)
     assert again.equals(jrr.estimate_frame(reports))
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        ([True, False], None),
+        ([True, False], [False, True]),
+        ([1.0, 0.0], [0, 1]),
+        ([1, 0], [0.0, 1.0]),
+        ([1, 0], ["0", "1"]),
+    ],
+)
+def test_labels_are_written_as_cells_are(column: list[Any], labels: Any) -> None:
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        reports = jrr.perturb_frame(make({"q": column * 20}), {"q": labels}, CLOSE)
+        shares = {row["answer"]: row["share"] for row in rows_of(jrr.estimate_frame(reports))}
+        assert list(shares) in (["false", "true"], ["0", "1"])
+        assert list(shares.values()) == pytest.approx([0.5, 0.5])
+
+
+def test_rows_without_a_label_are_left_out() -> None:
+    data = {"q": ["no", None, "yes", "no"] * 30}
+    how = {"labels": ["no", "yes"], "skip_missing": True}
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        reports = jrr.perturb_frame(make(data), {"q": how}, CLOSE)
+        no, _ = rows_of(jrr.estimate_frame(reports, "q"))
+        assert no["reports"] == 90
+        assert no["share"] == pytest.approx(2 / 3)
+
+
+def test_an_index_is_kept_only_with_everything_or_by_its_name() -> None:
+    people = pd.DataFrame(DATA).set_index("name")
+    for keep, kept in ((None, True), (["name"], True), (["region"], False), ([], False)):
+        reports = jrr.perturb_frame(people, ASKED, CLOSE, keep=keep)
+        assert (list(reports.index) == DATA["name"]) is kept
+        assert len(jrr.estimate_frame(reports)) == 5
+
+
+def test_announced_sums_of_a_frame() -> None:
+    rng = jrr.SeededRandom(8)
+    m = jrr.MRR.for_epsilon(2.0, n=PEOPLE)
+    values = np.array([one == "yes" for one in DATA["bribe"]], int)
+    header = tables.Header("reports", m, question="bribe", labels=("no", "yes"), decks=("a",))
+    sums: Any
+    expected: dict[Any, jrr.Estimate]
+    regions, waves = np.array(DATA["region"]), np.array(DATA["wave"])
+    cells = np.array([f"{region} × {wave}" for region, wave in zip(regions, waves, strict=True)])
+    for by, groups in ((["region"], regions), (["region", "wave"], cells), ([], None)):
+        cards = m.deal(rng)
+        told = m.respond(values, cards, rng)
+        frame = pl.DataFrame(DATA | {"bribe": np.asarray(told), "bribe_carded": True})
+        wish: Any = {"headers": {"bribe": header}, "min_cell": 1}
+        if groups is None:
+            sums = m.announce(cards, rng=rng)
+            found = jrr.estimate_frame(frame, announced=sums, **wish)
+            expected = {None: m.estimate(told, announced=sums)}
+        else:
+            sums = m.announce_cells(cards, groups, rng=rng)
+            found = jrr.estimate_frame(frame, by=by, announced=sums, **wish)
+            expected = {
+                cell: m.estimate(m.settle(m.tally(told[groups == cell]), announced=one))
+                for cell, one in sums.items()
+            }
+        rows = [row for row in rows_of(found) if row["answer"] == "yes"]
+        for row, cell in zip(rows, sorted(expected, key=str), strict=True):
+            assert row["share"] == expected[cell].frequencies[1]
+        with pytest.raises(ArgumentError, match="announced"):
+            jrr.estimate_frame(frame, by=by, **wish)
+    two = jrr.perturb_frame(pa.table(DATA), ASKED, 2.0)
+    with pytest.raises(ArgumentError, match="one question, whose sum was announced"):
+        jrr.estimate_frame(two, announced=sums)
 
 
 def test_the_errors_of_the_documents() -> None:
@@ -273,6 +357,10 @@ def _array() -> Any:
 def _through(path: Path, write: Callable[[Path], Any], read: Callable[[Path], Any]) -> Any:
     write(path)
     return read(path)
+
+
+def _sql(frame: Any) -> Any:
+    return duckdb.connect().register("reports", frame).sql("FROM reports")
 
 
 _other = {"name": DATA["name"], "town": ["a"] * PEOPLE}
@@ -324,6 +412,10 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
     ("pandas", "CSV", _pandas, lambda f, p: _through(p, f.to_csv, pd.read_csv), False),
     ("pandas", "JSON", _pandas, lambda f, p: _through(p, f.to_json, pd.read_json), False),
     ("pandas", "`to_dict`", _pandas, lambda f, p: pd.DataFrame(f.to_dict("list")), False),
+    ("pandas", "Feather", _pandas, lambda f, p: _through(p, f.to_feather, pd.read_feather), True),
+    ("pandas", "`groupby` with `count`", _pandas, lambda f, p: f.groupby("age").count(), False),
+    ("pandas", "`melt`", _pandas, lambda f, p: f.melt("age", ["bribe", "job"]), False),
+    ("pandas", "SQL by DuckDB", _pandas, lambda f, p: _sql(f).df(), False),
     ("pandas", "as a numpy array", _pandas, lambda f, p: f.to_numpy(), False),
     ("pandas", "as polars", _pandas, lambda f, p: pl.from_pandas(f), False),
     ("pandas", "as Arrow", _pandas, lambda f, p: pa.table(f), True),
@@ -367,6 +459,7 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
     ("polars", "pickle", _polars, lambda f, p: pickle.loads(pickle.dumps(f)), True),
     ("polars", "CSV", _polars, lambda f, p: _through(p, f.write_csv, pl.read_csv), False),
     ("polars", "JSON", _polars, lambda f, p: _through(p, f.write_json, pl.read_json), False),
+    ("polars", "SQL by DuckDB", _polars, lambda f, p: _sql(f).pl(), False),
     ("polars", "as a numpy array", _polars, lambda f, p: f.to_numpy(), False),
     ("polars", "as pandas", _polars, lambda f, p: f.to_pandas(), False),
     ("polars", "as Arrow", _polars, lambda f, p: f.to_arrow(), True),
@@ -385,6 +478,15 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         lambda f, p: _through(p, lambda q: pq.write_table(f, q), pq.read_table),
         True,
     ),
+    ("Arrow", "pickle", _arrow, lambda f, p: pickle.loads(pickle.dumps(f)), True),
+    (
+        "Arrow",
+        "CSV",
+        _arrow,
+        lambda f, p: _through(p, lambda q: pc.write_csv(f, q), pc.read_csv),
+        False,
+    ),
+    ("Arrow", "SQL by DuckDB", _arrow, lambda f, p: _sql(f).to_arrow_table(), False),
     ("Arrow", "as pandas", _arrow, lambda f, p: f.to_pandas(), False),
     ("Arrow", "as polars", _arrow, lambda f, p: pl.from_arrow(f), True),
     (

@@ -255,7 +255,11 @@ def data_frame(data: Any) -> Any:
     allowed = "the name of a file, or a data frame of pandas, polars or Arrow"
     try:
         whole = data if isinstance(data, pa.Table) else pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError, AttributeError):
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        if hasattr(data, "collect"):  # a lazy frame of polars
+            allowed += "; call its collect() first"
+        elif hasattr(data, "columns"):
+            allowed += f" ({error})"
         raise checks.refusal("data", data, allowed) from None
     # An index that is only numbers is no column.
     return whole.select([name for name in whole.column_names if name != "__index_level_0__"])

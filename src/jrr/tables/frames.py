@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import DamagedError
+from jrr.estimation.told_sums import CROSSED_BY
 from jrr.mechanisms import RR
 from jrr.mechanisms.base import Rng
 from jrr.mechanisms.coins.block import Block
@@ -95,12 +96,13 @@ def perturb_frame(
             `jrr.tables.Labels`), a pair of the lowest and the highest number for the mean of a
             number, `jrr.Bins` for a histogram, None for the categories that the column declares,
             or a mapping with the options of `jrr.tables.perturb`: labels, number, bins, clip,
-            skip_missing, mechanism, cards, cardless.
+            skip_missing, mechanism, cards, cardless. Nothing is taken from the answers.
         epsilon: what all these answers of a person together lose at most.
         split: "even": each column has an equal part of ε and a coin of its own; a mapping of all
             columns to weights: parts by weight; "block": one coin perturbs all of them together,
             which is more accurate, while errors of columns are no longer independent.
-        keep: other columns to keep; None: all. They stay readable, so leave out names and the like.
+        keep: other columns to keep, or the index of pandas by its name; None: all of them. They
+            stay readable, so leave out names and the like.
         rng: where randomness comes from; secure by default.
 
     Returns:
@@ -119,6 +121,12 @@ def perturb_frame(
         [1000, 1000, 1000]
     """
     epsilon = checks.epsilon("epsilon", epsilon)
+    given: Any = columns
+    if not isinstance(given, Mapping) or not given:
+        allowed = "at least one column and how it is asked about, such as {'bribe': ['no', 'yes']}"
+        raise checks.refusal("columns", columns, allowed)
+    if _is_of(frame, "pandas") and hasattr(frame, "columns"):
+        _check_names(frame, columns)
     whole = data_frame(frame)
     if _headers_in(whole):
         raise checks.refusal(
@@ -127,8 +135,6 @@ def perturb_frame(
             "without reports: a column that is "
             "perturbed twice, or later than others, makes the stated ε wrong; name all at once",
         )
-    if not columns:
-        raise checks.refusal("columns", dict(columns), "at least one column")
     table = WholeTable(whole, Path("data frame"), text=False)
     others = [name for name in table.columns if name not in columns] if keep is None else list(keep)
     for name in others:
@@ -138,12 +144,15 @@ def perturb_frame(
     asked = [_column(table, name, how) for name, how in columns.items()]
     make = _block if split == "block" else _separate
     made = make(table, asked, epsilon, split, source(rng))
-    return _assembled(frame, whole, others, made)
+    reports = _assembled(frame, whole, others, made)
+    if keep is None or not _is_of(frame, "pandas") or set(frame.index.names) & set(keep):
+        return reports
+    return reports.reset_index(drop=True)  # who a row is of may stand there
 
 
 def estimate_frame(
     frame: Any,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     *,
     by: str | Sequence[str] = (),
     level: float = 0.95,
@@ -160,7 +169,8 @@ def estimate_frame(
         level: of the intervals.
         headers: column -> header, where the frame lost them (see `headers_of`).
         **options: as for `jrr.tables.estimate`: weight, min_cell, decks, population,
-            population_size.
+            population_size; of one question announced, whose groups are called as their values,
+            several with " × " between.
 
     Returns:
         A tidy frame of the same kind (of a file: an Arrow table): the columns of `by`, then
@@ -175,13 +185,19 @@ def estimate_frame(
     known = _headers_in(whole) if headers is None else dict(headers)
     if not known:
         raise checks.refusal("frame", whole.column_names, _LOST)
-    chosen = list(known) if columns is None else list(columns)
+    chosen = list(known if columns is None else [columns] if isinstance(columns, str) else columns)
     for name in [name for name in chosen if name not in known]:
         raise checks.refusal("columns", name, f"one of {list(known)}, which say their mechanism")
     groups = [by] if isinstance(by, str) else list(by)
     for name in [name for name in groups if name in known or name not in whole.column_names]:
         raise checks.refusal("by", name, "a column of the frame that holds no reports")
+    for name in [name for name in groups if name in _RESULT.names]:
+        raise checks.refusal("by", name, f"another name than those of the result, {_RESULT.names}")
     keys, values = _groups(whole, groups)
+    if options.get("announced") is not None:
+        if len(chosen) > 1:
+            raise checks.refusal("columns", chosen, "one question, whose sum was announced")
+        options["announced"] = _by_number(options["announced"], values)
     rows: list[dict[str, Any]] = []
     hidden = 0
     for name in chosen:
@@ -234,8 +250,22 @@ def _column(table: WholeTable, name: str, how: Any) -> _Column:
     for option in [option for option in options if option not in _OPTIONS]:
         raise checks.refusal(f"columns[{name!r}]", option, f"some of {_OPTIONS}")
     reading = {word: options.pop(word) for word in _OPTIONS[:5] if word in options}
+    if pa.types.is_boolean(table.types[name]):
+        reading = {"labels": (False, True)} | reading
+    if name not in table.declared and not {"labels", "number", "bins"} & set(reading):
+        allowed = "its possible answers, since it declares no categories: those in it would tell"
+        raise checks.refusal(f"columns[{name!r}]", how, allowed)
     answers, rows = read_answers(table, name, **reading)
     return _Column(name=name, answers=answers, rows=rows, options=options)
+
+
+def _check_names(frame: Any, columns: Mapping[str, Any]) -> None:
+    """Refuse names of pandas that would not be found again among its columns."""
+    for name in [name for name in frame.columns if not isinstance(name, str)]:
+        raise checks.refusal("frame", name, "one whose columns have texts as names")
+    for name in [name for name in columns if name in frame.index.names]:
+        allowed = "a column, not the index, which stays as it is: frame.reset_index() makes it one"
+        raise checks.refusal("columns", name, allowed)
 
 
 _Made = list[tuple[Header, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]]
@@ -432,6 +462,17 @@ def _groups(whole: Any, by: list[str]) -> tuple[Any, Any]:
     first[groups[::-1]] = np.arange(len(groups))[::-1]  # of several, the last that is assigned
     values = [arrow_array(whole[name]).take(pa.array(first)) for name in by]
     return pc.cast(pa.array(groups), pa.string()), pa.table(values, by)
+
+
+def _by_number(announced: Any, groups: Any) -> Any:
+    """Announced sums of groups, called by their numbers instead of their values."""
+    if groups is None or not isinstance(announced, Mapping):
+        return announced
+    named = [texts(arrow_array(column)).to_pylist() for column in groups.columns]
+    numbers = {
+        CROSSED_BY.join(map(str, some)): str(at) for at, some in enumerate(zip(*named, strict=True))
+    }
+    return {numbers.get(name, name): one for name, one in announced.items()}
 
 
 def _reports(whole: Any, name: str, header: Header, keys: Any, weight: str | None) -> ReportFiles:

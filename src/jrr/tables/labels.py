@@ -46,7 +46,12 @@ class Labels(ShortRepr):
     skip_missing: bool = False
 
     def __post_init__(self) -> None:
-        names = tuple(str(name) for name in self.names)
+        given: Sequence[Any] = self.names
+        # What is no text is written as a column's cells are: true, 1.
+        names = tuple(
+            name if isinstance(name, str) else texts(arrow_array([name], "labels"))[0].as_py() or ""
+            for name in given
+        )
         for name in (self.other, self.declined):
             if name is not None and name not in names:
                 names += (name,)
@@ -168,14 +173,15 @@ class Labels(ShortRepr):
             raise ArgumentError(
                 f"column {column} must have no missing values, got {contents.missing} in "
                 f'{contents.rows} rows: give them a label of their own, as "prefer not to say" '
-                "(--missing LABEL), or leave those rows out (--skip-missing)"
+                "(Labels(…, declined=), --missing), or leave those rows out (skip_missing=, "
+                "--skip-missing)"
             )
         if contents.unlisted_rows and self.other is None:
             examples = ", ".join(repr(text) for text in sorted(contents.unlisted)[:5])
             raise ArgumentError(
                 f"column {column} must hold only the labels {list(self.names)!r:.200}, got others "
-                f"in {contents.unlisted_rows} rows, such as {examples:.200} (--other LABEL puts "
-                "them together)"
+                f"in {contents.unlisted_rows} rows, such as {examples:.200} (Labels(…, other=), "
+                "--other, puts them together)"
             )
 
 

@@ -69,7 +69,7 @@ class NumberAnswers:
         if answers < rows and not self.skip_missing:
             raise ArgumentError(
                 f"column {self.column} must have no missing values, got {rows - answers} in "
-                f"{rows} rows: leave those rows out (--skip-missing)"
+                f"{rows} rows: leave those rows out (skip_missing=, --skip-missing)"
             )
         return answers
 

@@ -113,7 +113,7 @@ def perturb(
             possible. Choose them without looking at the data.
         bins: for a column of numbers whose histogram is asked for: the edges of the bins.
         clip: with number or bins: numbers beyond an end count as the end; otherwise refused.
-        skip_missing: with number or bins: leave empty cells out.
+        skip_missing: leave empty cells out; then it shows who left them empty.
         mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue", "olh" or
             another without cards that registered, in any case; of a number "rr" or
             "piecewise".
@@ -202,7 +202,9 @@ def read_answers(
     """How a column is asked about, and how many of its rows answer; arguments as for `perturb`."""
     numeric = _numeric(column, labels, number, bins, clip=clip, skip_missing=skip_missing)
     return (
-        _first_pass(table, column, labels) if numeric is None else (numeric, numeric.count(table))
+        _first_pass(table, column, labels, skip_missing)
+        if numeric is None
+        else (numeric, numeric.count(table))
     )
 
 
@@ -303,8 +305,8 @@ def _numeric(
     if sum(given is not None for given in (labels, number, bins)) > 1:
         raise ArgumentError("only one of labels, number and bins must be given")
     if number is None and bins is None:
-        if clip or skip_missing:
-            raise ArgumentError("clip and skip_missing must be given together with number or bins")
+        if clip:
+            raise ArgumentError("clip must be given together with number or bins")
         return None
     if bins is not None:
         made = Bins(tuple(bins), clip=clip)
@@ -316,7 +318,7 @@ def _numeric(
 
 
 def _first_pass(
-    table: Table, column: str, listed: Labels | Sequence[str] | None
+    table: Table, column: str, listed: Labels | Sequence[str] | None, skip_missing: bool
 ) -> tuple[Labels, int]:
     """The labels, and how many rows will answer; every refusal comes before anything is written."""
     if listed is None and column in table.declared:
@@ -332,6 +334,8 @@ def _first_pass(
     if labels is None:
         labels = Labels(contents.labels(column))
         contents = ColumnContents(listed=labels.names, rows=contents.rows, missing=contents.missing)
+    if skip_missing:
+        labels = replace(labels, skip_missing=True)
     labels.check(contents, column)
     answering = contents.rows - contents.missing * labels.skip_missing
     if not answering:

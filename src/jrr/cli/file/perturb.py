@@ -59,7 +59,6 @@ def perturb(
     labels_file: Path | None,
     other: str | None,
     missing: str | None,
-    skip_missing: bool,
     number: tuple[float, float] | None,
     bins: str | None,
     out: Path | None,
@@ -87,12 +86,11 @@ def perturb(
         names = tuple(label.strip() for label in (labels or "").split(","))
         if labels_file is not None:
             names = tables.Labels.read_names(labels_file)
-        answers = tables.Labels(names, other=other, declined=missing, skip_missing=skip_missing)
+        answers = tables.Labels(names, other=other, declined=missing)
     numeric = number is not None or bins is not None
-    if answers is None and (other or missing or (skip_missing and not numeric)):
+    if answers is None and (other or missing):
         raise ArgumentError(
-            "labels must be given together with --other, --missing and --skip-missing "
-            "(--labels or --labels-file)"
+            "labels must be given together with --other and --missing (--labels or --labels-file)"
         )
     target = out or default_output(data)
     with bar("perturbing") as progress:
@@ -102,7 +100,6 @@ def perturb(
             labels=answers,
             number=number,
             bins=None if bins is None else _edges(bins),
-            skip_missing=skip_missing and numeric,
             rng=seeded(seed),
             progress=progress,
             **options,
