@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jrr.dealing.kinds import Dealers
-from jrr.dealing.verified.cards import SerialNonce, check_dealt, deal
+from jrr.dealing.serials import SerialNonce
+from jrr.dealing.verified.cards import check_dealt, deal
 from jrr.dealing.verified.dealer import VerifiedDecks
 from jrr.dealing.verified.keys import Promise, survey_context
 from jrr.dealing.verified.proving import Proving, SignedCommitments

@@ -23,8 +23,8 @@ from jrr.analysis import (
     regress_outcome_cells,
     two_way,
 )
+from jrr.analysis.items import ReportsOfOne
 from jrr.analysis.outcomes import _Observed
-from jrr.analysis.reports_of_one import ReportsOfOne
 from jrr.analysis.shared_coins import told_by
 from jrr.errors import ArgumentError
 

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from jrr.client.operator import Operator
-from jrr.console.counts import Counts
 from jrr.console.live import Live, _Topic
 from jrr.console.sessions import Sessions
 from jrr.console.silent_dealers import EVERY, SilentDealers
-from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
+from jrr.console.snapshots import PAUSE, SHARE, Counts, Snapshot, Snapshots
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.protocol.states import CLOSED, OPEN, State
 from jrr.protocol.steps import Reply

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import proofs
-from jrr.dealing.verified.cards import SerialNonce, added, cards_of, deal, report_binding
+from jrr.dealing.verified.cards import added, cards_of, deal, report_binding
 from jrr.dealing.verified.group import OTHER_BASE, base, commit, digest, number_bytes
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
 from jrr.dealing.verified.laws import Law

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 from jrr.errors import ArgumentError, JrrError
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
-from jrr.servers.dealer.closing import ClosingWish
+from jrr.servers.dealer.closing import ClosingWish, DealerClosing
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
@@ -102,7 +102,7 @@ def test_a_missing_key_is_not_a_burned_one(tmp_path: Path) -> None:
         kept.rename(tmp_path / "keys")  # it was only not mounted
         jobs.check_ready(connection)
         give(connection, jobs, made, 0)
-        jobs.closing.close(connection, made.hash, ClosingWish())
+        DealerClosing(jobs.decks, jobs.keys).close(connection, made.hash, ClosingWish())
         jobs.check_ready(connection)
         with pytest.raises(Problem) as refused:
             jobs.cards(connection, Visitor(made.hash, bytes(32)))

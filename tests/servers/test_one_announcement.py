@@ -18,7 +18,7 @@ from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem, unavailable
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_digest
-from jrr.servers.dealer.closing import ClosingWish
+from jrr.servers.dealer.closing import ClosingWish, DealerClosing
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.routes import dealer_app
@@ -28,6 +28,11 @@ from tests.servers.asking import TOKEN, ask
 from tests.servers.surveys import survey_of
 
 PEOPLE = 12
+
+
+def closing_of(jobs: DealerJobs) -> DealerClosing:
+    """Its jobs at the end."""
+    return DealerClosing(jobs.decks, jobs.keys)
 
 
 @dataclass
@@ -69,7 +74,7 @@ class Dealing:
     def close(self, connection: Connection, names: dict[str, Any]) -> dict[str, Any]:
         """The job alone, as a server would do it."""
         wish = ClosingWish(request=names)
-        return self.job().closing.close(connection, self.survey.hash, wish)
+        return closing_of(self.job()).close(connection, self.survey.hash, wish)
 
 
 @pytest.fixture
@@ -160,13 +165,13 @@ def test_a_backup_from_before_the_end_announces_nothing_more(dealing: Dealing) -
 def test_cards_and_serials_end_with_the_commit(dealing: Dealing) -> None:
     name, jobs = dealing.survey.hash, dealing.job()
     with dealing.engine.begin() as connection:
-        jobs.closing.close(connection, name, ClosingWish(request=dealing.names()))
+        closing_of(jobs).close(connection, name, ClosingWish(request=dealing.names()))
         with pytest.raises(Problem, match="burned"):  # in the same breath, before any burning
             jobs.cards(connection, Visitor(name, bytes(32)))
-        found = jobs.closing.check(connection, name, dealing.names())
+        found = closing_of(jobs).check(connection, name, dealing.names())
         assert found == {"unknown": {"q0": [], "q1": []}, "announced": True}
         with pytest.raises(Problem, match="another request"):
-            jobs.closing.check(connection, name, dealing.names(PEOPLE - 1))
+            closing_of(jobs).check(connection, name, dealing.names(PEOPLE - 1))
 
 
 @pytest.mark.parametrize("groups", [{}, {"": []}], ids=["no group", "no names"])

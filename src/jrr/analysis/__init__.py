@@ -1,6 +1,6 @@
 """What reports say beyond shares: regression, tables of two questions, groups.
 
-items          the reports of one sensitive question
+items          the reports of one sensitive question; as yes and no
 model_columns  open covariates as columns of numbers
 likelihood     the likelihood of perturbed answers, its maximum and its errors
 regression     a sensitive answer explained by open covariates, person by person
@@ -10,7 +10,6 @@ outcomes       an outcome explained by a sensitive answer, person by person
 cell_outcomes  the same from the sums of cells
 latent         its likelihood
 shared_coins   the joint law of two questions that one coin changed together
-reports_of_one  the reports of a question as yes and no
 two_way        two sensitive answers of the same people
 crossed        the same of two questions that were asked as one
 cells          a sensitive answer by open ones: groups, differences, weights

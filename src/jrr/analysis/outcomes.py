@@ -11,14 +11,12 @@ from scipy.special import logit
 
 from jrr._base import checks
 from jrr._base.shown import Row, Shown
-from jrr.analysis.formulas import AnyColumns, Columns, model_of
-from jrr.analysis.items import SensitiveItem
+from jrr.analysis.formulas import AnyColumns, Columns, WithSensitive, model_of
+from jrr.analysis.items import ReportsOfOne, SensitiveItem
 from jrr.analysis.latent import HiddenPairs
 from jrr.analysis.model_columns import INTERCEPT, Covariates
 from jrr.analysis.regression import LINKS, WORKING, Link, Method, Regression, check_rank
-from jrr.analysis.reports_of_one import ReportsOfOne
 from jrr.analysis.shared_coins import check_shared, joint_correction
-from jrr.analysis.with_sensitive import WithSensitive
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import check_weights

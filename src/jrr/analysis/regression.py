@@ -10,8 +10,8 @@ from scipy.special import expit, logit, ndtr
 
 from jrr._base import checks
 from jrr._base.shown import Row, Shown, value_rows
-from jrr.analysis.formulas import AnyColumns, Columns, model_of
-from jrr.analysis.items import SensitiveItem
+from jrr.analysis.formulas import AnyColumns, Columns, WithSensitive, model_of
+from jrr.analysis.items import ReportsOfOne, SensitiveItem
 from jrr.analysis.likelihood import (
     PerturbedAnswers,
     chances,
@@ -22,8 +22,6 @@ from jrr.analysis.likelihood import (
     score_variance,
 )
 from jrr.analysis.model_columns import INTERCEPT, Covariates
-from jrr.analysis.reports_of_one import ReportsOfOne
-from jrr.analysis.with_sensitive import WithSensitive
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats

@@ -16,10 +16,11 @@ from starlette.responses import Response
 
 from jrr._base import checks
 from jrr.analysis import OutcomeRegression, Regression
-from jrr.console.counts import counts_of
-from jrr.console.pages import Form, PageRequest, in_words, page
+from jrr.console.operators import operator_of
+from jrr.console.pages import Form, PageRequest, in_words, page, read
+from jrr.console.snapshots import counts_of
 from jrr.console.survey_texts import groupings
-from jrr.console.surveys import PATH, operator_of, read, survey_of
+from jrr.console.surveys import PATH, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.scale_means import ScaleMean

@@ -18,9 +18,8 @@ from jrr.console.editing import (
     survey_options,
     what_is_wrong,
 )
-from jrr.console.pages import PREVIEW, PageRequest, download, goto, page, render
+from jrr.console.pages import PREVIEW, PageRequest, download, goto, page, read, render
 from jrr.console.survey_draft import draft_of
-from jrr.console.surveys import read
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.draft import SPLITS, Draft
 from jrr.survey.draft_toml import draft_toml

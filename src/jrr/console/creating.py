@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from jrr._base import checks
-from jrr.console.counts import counts_of
 from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft, drop_draft, find_draft
 from jrr.console.editing import survey_options
 from jrr.console.numbers import read_number
-from jrr.console.pages import Console, Form, PageRequest, goto, in_words, page
+from jrr.console.operators import operator_of
+from jrr.console.pages import Console, Form, PageRequest, goto, in_words, page, read
 from jrr.console.plan_tables import TRUST
+from jrr.console.snapshots import counts_of
 from jrr.console.survey_draft import draft_of
 from jrr.console.survey_texts import path_of
-from jrr.console.surveys import PATH, all_surveys, operator_of, read, survey_of
+from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.groups import MIN_CELL

@@ -3,24 +3,18 @@
 How far is asked of the dealers themselves, by the route that answer pages use: no token is needed.
 """
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.responses import Response
 
-from jrr.client.http import Http
-from jrr.console.counts import counts_of
-from jrr.console.pages import PageRequest, page
-from jrr.console.surveys import PATH, known_tokens, read, survey_of
-from jrr.protocol.states import CLOSED, NEW
-from jrr.protocol.steps import Call
+from jrr.console.operators import known_tokens
+from jrr.console.pages import PageRequest, page, read
+from jrr.console.silent_dealers import UNOPENED, told_by
+from jrr.console.snapshots import counts_of
+from jrr.console.surveys import PATH, survey_of
+from jrr.protocol.states import CLOSED
 from jrr.survey.survey import Survey
-
-PATIENCE = 4.0  # seconds that a dealer has to say how far it is
-SILENT, ABSENT = "no answer", "not there yet"
-UNOPENED = (SILENT, ABSENT, NEW)  # states in which nobody is dealt a card, as far as we know
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,20 +58,3 @@ def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:
         )
         for address, (state, closes) in zip(survey.dealing.addresses, states, strict=True)
     ]
-
-
-def state_at(address: str, survey: Survey) -> str:
-    """How far a dealer says that a survey is."""
-    return str(told_by(address, survey)["state"])[:20]
-
-
-def told_by(address: str, survey: Survey) -> dict[str, Any]:
-    """What a dealer says of a survey to anybody; of its state in any case something."""
-    reply = Http(timeout=PATIENCE).call(Call(f"{address}{survey.path}/status"))
-    if reply.status == 404:
-        return {"state": ABSENT}
-    try:
-        told = json.loads(reply.body) if reply.status == 200 else {}
-    except (ValueError, RecursionError):
-        told = {}
-    return {"state": SILENT} | told if isinstance(told, dict) else {"state": SILENT}

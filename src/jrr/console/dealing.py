@@ -15,10 +15,10 @@ from jrr.client.http import Admin
 from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator
 from jrr.console.names_files import read_names_file
-from jrr.console.pages import PageRequest, check_sure, download, goto, page, read_closes
+from jrr.console.pages import PageRequest, check_sure, download, goto, page, read, read_closes
 from jrr.console.status import own_store, statuses
 from jrr.console.survey_texts import name_of, path_of
-from jrr.console.surveys import PATH, find_survey, read
+from jrr.console.surveys import PATH, find_survey
 from jrr.errors import ArgumentError
 from jrr.protocol.states import CLOSED, ENROLLING, NEW, Role
 from jrr.survey.closing import closed_decks

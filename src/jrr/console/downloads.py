@@ -5,10 +5,10 @@ from starlette.responses import HTMLResponse, Response
 from jrr.client.codebook import codebook_csv, codebook_json
 from jrr.client.r_script import r_script
 from jrr.client.report import ReportWish
-from jrr.console.counts import counts_of
-from jrr.console.pages import PageRequest, download, not_here, page
-from jrr.console.snapshots import report_of
-from jrr.console.surveys import PATH, operator_of, read, survey_of
+from jrr.console.operators import operator_of
+from jrr.console.pages import PageRequest, download, not_here, page, read
+from jrr.console.snapshots import counts_of, report_of
+from jrr.console.surveys import PATH, survey_of
 from jrr.reporting.catalogue import known_languages
 from jrr.reporting.report_page import report_page
 from jrr.survey.ethics import ethics_document

@@ -8,9 +8,8 @@ from starlette.responses import Response
 
 from jrr.client.ending import Ending, read_carried
 from jrr.client.operator import COLLECTOR
-from jrr.console.counts import counts_of
-from jrr.console.dealers_page import UNOPENED, state_at, told_by
 from jrr.console.numbers import read_number
+from jrr.console.operators import known_tokens, operator_of, take_tokens
 from jrr.console.pages import (
     Console,
     Form,
@@ -19,11 +18,13 @@ from jrr.console.pages import (
     download,
     goto,
     page,
+    read,
     read_closes,
 )
-from jrr.console.snapshots import snapshots_of
+from jrr.console.silent_dealers import UNOPENED, state_at, told_by
+from jrr.console.snapshots import counts_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
-from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
+from jrr.console.surveys import PATH, survey_of
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.states import CLOSED
 from jrr.survey.grouping import MERGE_RULE, split_by

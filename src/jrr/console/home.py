@@ -2,11 +2,11 @@
 
 from starlette.responses import Response
 
-from jrr.console.counts import count_invited, counts_of
 from jrr.console.drafts import all_drafts
-from jrr.console.pages import PageRequest, page
+from jrr.console.pages import PageRequest, page, read
+from jrr.console.snapshots import count_invited, counts_of
 from jrr.console.survey_texts import name_of
-from jrr.console.surveys import all_surveys, deleted_surveys, read
+from jrr.console.surveys import all_surveys, deleted_surveys
 from jrr.protocol.states import CLOSED, OPEN
 
 _ORDER = {OPEN: 0, CLOSED: 2}

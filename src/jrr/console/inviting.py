@@ -13,12 +13,12 @@ from jrr.client.invitations import invitations_in, new_notes
 from jrr.client.letters import letter_of, usual_words
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
-from jrr.console.counts import counts_of
 from jrr.console.names_files import names_file
-from jrr.console.pages import PageRequest, check_sure, download, goto, page
-from jrr.console.snapshots import snapshots_of
+from jrr.console.operators import known_tokens, operator_of, take_tokens
+from jrr.console.pages import PageRequest, check_sure, download, goto, page, read
+from jrr.console.snapshots import counts_of, snapshots_of
 from jrr.console.survey_texts import path_of
-from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
+from jrr.console.surveys import PATH, survey_of
 from jrr.errors import ArgumentError
 
 INVITE, REMIND, REMIND_UNUSED, REVOKE, REPLACE = (

@@ -17,12 +17,19 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from jrr.console.counts import Counts, counts_of
-from jrr.console.pages import Console, cookie_name
+from jrr.console.pages import Console, cookie_name, read
 from jrr.console.sessions import Session
 from jrr.console.silent_dealers import silent_dealers
-from jrr.console.snapshots import Key, Snapshots, facts_of, snapshot_key, snapshots_of
-from jrr.console.surveys import PATH, find_survey, read
+from jrr.console.snapshots import (
+    Counts,
+    Key,
+    Snapshots,
+    counts_of,
+    facts_of,
+    snapshot_key,
+    snapshots_of,
+)
+from jrr.console.surveys import PATH, find_survey
 from jrr.errors import JrrError
 from jrr.protocol.states import OPEN, State
 from jrr.servers.common.problems import Problem

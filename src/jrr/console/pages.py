@@ -22,6 +22,7 @@ from jrr.console.inside import InsideSender
 from jrr.console.sessions import Session, Sessions
 from jrr.console.survey_texts import first_text, groupings, name_of, path_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
+from jrr.servers.common.database import READS
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import AdminToken, Right, TokenGuard, read_users
@@ -145,6 +146,12 @@ class Console:
     def seal(self, text: str) -> str:
         """A code that only this process can make."""
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def read(console: Console, job: Any, *args: Any) -> Any:
+    """Ask the database, without locking anything."""
+    with console.engine.connect().execution_options(**{READS: True}) as connection:
+        return job(connection, *args)
 
 
 @dataclass(kw_only=True)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from jrr._base import checks
 from jrr.console.drafts import all_drafts, find_draft
 from jrr.console.numbers import read_number
-from jrr.console.pages import Form, PageRequest, in_words, page, render
+from jrr.console.pages import Form, PageRequest, in_words, page, read, render
 from jrr.console.plan_tables import (
     MECHANISMS,
     TRUST,
@@ -22,7 +22,6 @@ from jrr.console.plan_tables import (
     what_if,
     yes_no_questions,
 )
-from jrr.console.surveys import read
 from jrr.errors import JrrError
 from jrr.survey.draft import Draft
 

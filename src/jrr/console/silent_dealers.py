@@ -4,10 +4,11 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jrr.client.http import Http
-from jrr.protocol.states import OPEN
+from jrr.protocol.states import NEW, OPEN
+from jrr.protocol.steps import Call
 
 if TYPE_CHECKING:
     from jrr.console.pages import Console
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 EVERY = 30.0  # seconds between two looks at a survey's dealers
 PATIENCE = 2.0  # seconds that each has for its reply
+PATIENCE_OF_PAGES = 4.0  # the same, where a page waits for it
+SILENT, ABSENT = "no answer", "not there yet"
+UNOPENED = (SILENT, ABSENT, NEW)  # states in which nobody is dealt a card, as far as we know
 
 
 class SilentDealers:
@@ -62,3 +66,20 @@ def silent_dealers(console: "Console") -> SilentDealers:
     """Those that all pages of a console share."""
     found: SilentDealers = console.more.setdefault("silent dealers", SilentDealers())
     return found
+
+
+def state_at(address: str, survey: "Survey") -> str:
+    """How far a dealer says that a survey is."""
+    return str(told_by(address, survey)["state"])[:20]
+
+
+def told_by(address: str, survey: "Survey") -> dict[str, Any]:
+    """What a dealer says of a survey to anybody; of its state in any case something."""
+    reply = Http(timeout=PATIENCE_OF_PAGES).call(Call(f"{address}{survey.path}/status"))
+    if reply.status == 404:
+        return {"state": ABSENT}
+    try:
+        told = json.loads(reply.body) if reply.status == 200 else {}
+    except (ValueError, RecursionError):
+        told = {}
+    return {"state": SILENT} | told if isinstance(told, dict) else {"state": SILENT}

@@ -1,4 +1,6 @@
-"""What takes longer the more reports there are, computed once for all pages.
+"""How many have answered; and what takes longer to count, once for all pages.
+
+Reports have no times and no order, so that there is nothing to draw but how many there are.
 
 What a dealer told one operator is shown to no other, who may have no token of that dealer: so there
 is a snapshot for each survey and each set of dealers' tokens. Of each of these, one is taken at a
@@ -12,11 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import Connection, func, select
+
 from jrr.client.report import ReportWish, survey_report
-from jrr.console.counts import Counts, counts_of, without_card
-from jrr.console.surveys import operator_of, read
+from jrr.console.operators import operator_of
+from jrr.console.pages import read
 from jrr.errors import JrrError
-from jrr.protocol.states import OPEN
+from jrr.protocol.states import OPEN, State
+from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.tokens import token_digest
 
 if TYPE_CHECKING:
@@ -27,6 +32,54 @@ if TYPE_CHECKING:
 
 SHARE = 20  # one that took a second is not repeated for so many
 PAUSE = 10.0  # seconds between two of them, at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What the collector knows of a survey without counting its reports anew."""
+
+    state: State
+    answered: int  # people
+    closes: "str | None" = None  # until when answers are taken, in UTC
+
+
+def counts_of(connection: Connection, survey: "Survey") -> Counts:
+    """The counts of this moment."""
+    store = CollectorStore(connection)
+    stored = store.find(survey.hash)
+    return Counts(state=stored.state, answered=store.people_count(stored), closes=stored.closes)
+
+
+def by_day(connection: Connection, survey: "Survey") -> dict[str, int]:
+    """Day in UTC -> people whose answers came."""
+    return CollectorStore(connection).by_day(survey.hash)
+
+
+def count_invited(connection: Connection, survey: "Survey") -> int:
+    """How many are invited; takes longer the more there are."""
+    store = CollectorStore(connection)
+    return store.count(store.invited, survey.hash)
+
+
+def without_card(connection: Connection, survey: "Survey") -> int:
+    """How many answered without a card; takes longer the more reports there are."""
+    # Those questions first that everybody is asked.
+    dealt = sorted(survey.dealt, key=lambda question: not question.is_for_everybody)
+    if not dealt:
+        return 0
+    names = [question.name for question in survey.sensitive]
+    some = dealt[:1] if dealt[0].is_for_everybody else dealt
+    table = CollectorStore.reports
+    query = (
+        select(func.count(table.c.pseudonym.distinct()))
+        .select_from(table)
+        .where(
+            table.c.survey == survey.hash,
+            table.c.question.in_([names.index(question.name) for question in some]),
+            table.c.carded.is_(False),
+        )
+    )
+    return int(connection.execute(query).scalar_one())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,20 +6,12 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from jrr.client.report import ReportWish
-from jrr.console.counts import by_day, counts_of
-from jrr.console.pages import Console, PageRequest, goto, page, render
+from jrr.console.operators import known_tokens, operator_of, take_tokens
+from jrr.console.pages import Console, PageRequest, goto, page, read, render
 from jrr.console.silent_dealers import silent_dealers
-from jrr.console.snapshots import Snapshot, facts_of, report_of, snapshots_of
+from jrr.console.snapshots import Snapshot, by_day, counts_of, facts_of, report_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
-from jrr.console.surveys import (
-    PATH,
-    all_surveys,
-    known_tokens,
-    operator_of,
-    read,
-    survey_of,
-    take_tokens,
-)
+from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED, OPEN
 from jrr.reporting.intervals import ChangeRow, change_rows

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from jrr.dealing.serials import serial_from_hex
+from jrr.dealing.serials import SerialNonce, serial_from_hex
 from jrr.errors import DamagedError, ProtocolError
 from jrr.protocol.documents import (
     Hash,
@@ -28,7 +28,6 @@ from jrr.protocol.steps import (
 )
 
 if TYPE_CHECKING:
-    from jrr.dealing.verified.cards import SerialNonce
     from jrr.survey.survey import Survey
 
 Party = Annotated[int, Meta(ge=0, le=255)]
@@ -54,12 +53,10 @@ class CardRequest(Message):
         return None if self.device is UNSET else hashed(_bytes("device", self.device))
 
     @property
-    def for_verified(self) -> "SerialNonce | None":
+    def for_verified(self) -> SerialNonce | None:
         """What the device chose for verified cards, if it did."""
         if self.serial is UNSET and self.nonce is UNSET:
             return None
-        from jrr.dealing.verified.cards import SerialNonce  # needs rbcl
-
         return SerialNonce(serial_from_hex(self.serial), _bytes("nonce", self.nonce))
 
     @property

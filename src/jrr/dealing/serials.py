@@ -8,6 +8,7 @@ make one up, and when the key is burned they are numbers without a meaning.
 import hashlib
 import hmac
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from jrr._base.forgetting import overwrite
 from jrr.errors import DamagedError
 
 SERIAL = 16  # bytes: one block of the cipher
+NONCE = 32
 _PLACE = np.dtype([("block", "<u8"), ("seat", "<u4"), ("round", "<u2"), ("zero", "<u2")])
 Places = NDArray[Any]  # with the fields above
 
@@ -53,6 +55,14 @@ class Serials:
         """What serial numbers stand for; of one that was made up, a place that is nowhere."""
         plain = self._cipher.decryptor().update(b"".join(serials))
         return np.frombuffer(plain, _PLACE)
+
+
+@dataclass(frozen=True)
+class SerialNonce:
+    """What a device asks one dealer of verified cards with, once: a second try repeats it."""
+
+    serial: bytes  # by which the collector names the card at the end
+    nonce: bytes  # secret to all but dealer and device
 
 
 def serial_from_hex(value: object) -> bytes:

@@ -7,6 +7,7 @@ before it takes any sum, and `jrr audit cards` checks it again, offline.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jrr.dealing.serials import NONCE
 from jrr.errors import DamagedError, IntegrityError, JrrError
 from jrr.protocol.documents import canonical_json
 from jrr.survey.closing import ClosingRequest, ClosingSums
@@ -23,7 +24,7 @@ def named_cards(survey: "Survey", request: ClosingRequest, nonce: str) -> "Named
     """What fixes the noise of one dealer's sums."""
     from jrr.dealing.verified.group import digest
     from jrr.dealing.verified.keys import hex_bytes
-    from jrr.dealing.verified.sums import NONCE, NamedCards
+    from jrr.dealing.verified.sums import NamedCards
 
     hashed = digest("named", canonical_json(request.to_document()))
     questions = {

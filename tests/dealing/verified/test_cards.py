@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import cards as dealt_cards
 from jrr.dealing.verified.cards import (
-    SerialNonce,
     SignedCards,
     added,
     cards_of,

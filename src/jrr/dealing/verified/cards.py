@@ -7,23 +7,13 @@ neither chooses the masks, and the device draws them again for itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import oprf
 from jrr.dealing.verified.group import commit, digest
 from jrr.dealing.verified.keys import Promise, Secrets, check_signature
 from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.stream import Stream
 from jrr.errors import DamagedError, IntegrityError
-
-SERIAL = 16  # bytes
-NONCE = 32
-
-
-@dataclass(frozen=True)
-class SerialNonce:
-    """What a device asks one dealer with, once: a second try repeats it."""
-
-    serial: bytes  # by which the collector names the card at the end
-    nonce: bytes  # secret to all but dealer and device
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jrr.dealing.decks import SurveyDecks
-from jrr.dealing.verified.cards import SerialNonce, VerifiedCard, cards_of, deal
+from jrr.dealing.serials import SerialNonce
+from jrr.dealing.verified.cards import VerifiedCard, cards_of, deal
 from jrr.dealing.verified.keys import Promise, Secrets
 from jrr.dealing.verified.noise import NoiseSeeds
 from jrr.dealing.verified.questions import card_laws, sums_of

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from jrr.dealing.interface import Hand, Hands, Person
 from jrr.dealing.messages import ask_for_cards, card_request, same_everywhere
-from jrr.dealing.verified.cards import (
-    NONCE,
-    SERIAL,
-    SerialNonce,
-    SignedCards,
-    VerifiedCard,
-    added,
-    check_dealt,
-)
+from jrr.dealing.serials import NONCE, SERIAL, SerialNonce
+from jrr.dealing.verified.cards import SignedCards, VerifiedCard, added, check_dealt
 from jrr.dealing.verified.group import digest
 from jrr.dealing.verified.keys import Promise, hex_bytes, read_promises, survey_context
 from jrr.dealing.verified.oprf import Evaluation

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jrr.dealing.verified.cards import SerialNonce, signed_card
+from jrr.dealing.serials import SerialNonce
+from jrr.dealing.verified.cards import signed_card
 from jrr.dealing.verified.group import number_bytes, read_number, read_point
 from jrr.dealing.verified.keys import Promise, check_signature, hex_bytes
 from jrr.dealing.verified.noise import (
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BySum = Mapping[str, Mapping[str, T]]  # question -> group -> something of that sum
-NONCE = 32  # bytes
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,7 @@ def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) 
 
 def _wave_after(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> str | None:
     """The next wave, where only people are meant who answered it too."""
-    return next_wave_of(store.connection, held.survey) if AFTER in by else None
+    return next_wave_of(store, held.survey) if AFTER in by else None
 
 
 @lru_cache(maxsize=4096)

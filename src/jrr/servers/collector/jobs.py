@@ -49,7 +49,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def install(self, connection: Connection, survey: "Survey") -> bool:
         """Hold a survey; refuses a wave that another survey of its panel has been."""
-        check_wave(connection, survey)
+        check_wave(CollectorStore(connection), survey)
         return super().install(connection, survey)
 
     def used(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> list[bytes]:
@@ -84,7 +84,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         dealer promises: recorded once, before the first answer.
         """
         store = CollectorStore(connection)
-        check_wave(connection, store.find(name).survey)
+        check_wave(store, store.find(name).survey)
         held = store.find(name, lock=True)
         check_state(Act.OPEN, held)
         recorded = _recorded(held.survey, promises)
@@ -249,7 +249,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         results.check_export(held, store.people_count(held))
         from jrr.servers.collector.export import export_answers  # needs pyarrow
 
-        after = closed_wave_after(connection, held.survey)
+        after = closed_wave_after(store, held.survey)
         both = None if after is None else store.who_answered_both(held.name, after)
         return export_answers(held, store.answer_blocks(held), kind, both)
 

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from jrr.estimation.tally import Tally
-from jrr.protocol.states import CLOSED, Role
+from jrr.protocol.states import CLOSED, Role, State, read_state
 from jrr.servers.common.database import find_keys, find_rows
 from jrr.servers.common.store import (
     HeldSurvey,
@@ -44,6 +44,7 @@ from jrr.survey.closing import ToldSums, closed_decks
 from jrr.survey.grouping import CardGrouping
 from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
 from jrr.survey.other_waves import BEFORE, YES
+from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
     from jrr.dealing.verified.keys import Promise
@@ -388,13 +389,21 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         query = select(table.c.pseudonym).where(table.c.survey == name, *self._also_in(table, wave))
         return {bytes(who) for who in self.connection.execute(query).scalars()}
 
-    def closed(self, names: Sequence[str]) -> list[str]:
-        """Those of some surveys that are closed."""
+    def panel(self, first: str, *, lock: bool = False) -> list[tuple[Survey, State]]:
+        """The surveys here of the people of a first wave, with their states.
+
+        lock: In one order, so that nobody waits in a circle.
+        """
         table = self.surveys
-        query = select(table.c.survey).where(
-            table.c.survey.in_(names), table.c.state == CLOSED.value
-        )
-        return list(self.connection.execute(query).scalars())
+        query = select(table).order_by(table.c.survey)
+        query = query.with_for_update() if lock else query
+        # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
+        named = f'"panel":"{first}"'.encode()
+        return [
+            (read_survey(bytes(row.document)), read_state(row.state))
+            for row in self.connection.execute(query)
+            if row.survey == first or named in bytes(row.document)
+        ]
 
     def who_answered(self, name: str, who: Iterable[bytes]) -> set[bytes]:
         """Those of some people who answered a survey."""

@@ -5,16 +5,18 @@ are the same wave only the first that is opened takes answers; one that was neve
 nobody anything, and does not stand in the way of another.
 """
 
-from sqlalchemy import Connection, select
+from typing import TYPE_CHECKING
 
 from jrr.errors import ProtocolError
-from jrr.protocol.states import NEW
-from jrr.servers.collector.store import CollectorStore
+from jrr.protocol.states import CLOSED, NEW
 from jrr.servers.common.problems import Problem
-from jrr.survey.survey import Survey, read_survey
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.store import CollectorStore
+    from jrr.survey.survey import Survey
 
 
-def check_wave(connection: Connection, survey: Survey) -> None:
+def check_wave(store: "CollectorStore", survey: "Survey") -> None:
     """Refuse a wave that another survey of the panel is, or that people were not told of.
 
     A survey that is open itself, or was, is not refused. Until the transaction ends nobody else
@@ -22,7 +24,7 @@ def check_wave(connection: Connection, survey: Survey) -> None:
     """
     if survey.panel is None:
         return  # a first wave begins a panel of its own
-    panel = _panel(connection, survey.panel)
+    panel = [(one, state != NEW) for one, state in store.panel(survey.panel, lock=True)]
     if any(opened and other.hash == survey.hash for other, opened in panel):
         return
     for other, opened in panel:
@@ -47,13 +49,13 @@ def check_wave(connection: Connection, survey: Survey) -> None:
             _check_listed(*sorted((survey, other), key=lambda one: one.wave))
 
 
-def next_wave_of(connection: Connection, survey: Survey) -> str:
+def next_wave_of(store: "CollectorStore", survey: "Survey") -> str:
     """The wave after one, which must be closed: only then is it known who answered both.
 
     Raises:
         Problem: It is not.
     """
-    after = closed_wave_after(connection, survey)
+    after = closed_wave_after(store, survey)
     if after is None:
         raise Problem(
             409,
@@ -63,15 +65,14 @@ def next_wave_of(connection: Connection, survey: Survey) -> str:
     return after
 
 
-def closed_wave_after(connection: Connection, survey: Survey) -> str | None:
+def closed_wave_after(store: "CollectorStore", survey: "Survey") -> str | None:
     """The wave after one; None where there is none, or it is not closed."""
-    panel = _panel(connection, survey.collector_salt, lock=False)
-    after = [one for one, opened in panel if opened and one.wave == survey.wave + 1]
-    closed = CollectorStore(connection).closed([one.hash for one in after])
+    panel, after = store.panel(survey.collector_salt), survey.wave + 1
+    closed = [one.hash for one, state in panel if state == CLOSED and one.wave == after]
     return closed[0] if closed else None
 
 
-def _check_listed(earlier: Survey, later: Survey) -> None:
+def _check_listed(earlier: "Survey", later: "Survey") -> None:
     """Refuse a later wave that does not count an earlier one, which people answer or have."""
     if earlier.hash not in {one.survey for one in later.earlier}:
         raise Problem(
@@ -82,7 +83,7 @@ def _check_listed(earlier: Survey, later: Survey) -> None:
         )
 
 
-def _check_promise(survey: Survey, panel: list[Survey]) -> None:
+def _check_promise(survey: "Survey", panel: "list[Survey]") -> None:
     """Refuse a wave that breaks what the one before it promised."""
     last = survey.earlier[-1].survey
     before = next((other for other in panel if other.hash == last), None)
@@ -97,20 +98,3 @@ def _check_promise(survey: Survey, panel: list[Survey]) -> None:
         survey.check_after(before)
     except ProtocolError as error:
         raise Problem(409, "promise-broken", str(error)) from None
-
-
-def _panel(connection: Connection, first: str, *, lock: bool = True) -> list[tuple[Survey, bool]]:
-    """The surveys here of the people of a first wave, locked in one order.
-
-    With each, whether it takes answers, or has.
-    """
-    table = CollectorStore.surveys
-    query = select(table).order_by(table.c.survey)
-    query = query.with_for_update() if lock else query
-    # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
-    mark = f'"panel":"{first}"'.encode()
-    return [
-        (read_survey(bytes(row.document)), row.state != NEW.value)
-        for row in connection.execute(query)
-        if row.survey == first or mark in bytes(row.document)
-    ]

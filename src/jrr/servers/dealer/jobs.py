@@ -13,7 +13,6 @@ from jrr.protocol.states import NEW, OPEN, Act, State
 from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, wrong_state
-from jrr.servers.dealer.closing import DealerClosing
 from jrr.servers.dealer.open_decks import OpenDecks
 from jrr.servers.dealer.seating import Seating, Visitor
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
@@ -36,8 +35,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
     def __init__(self, keys: "KeyFiles", clock: Clock = utc_now) -> None:
         super().__init__(clock)
         self.keys = keys
-        self._decks = OpenDecks(keys)
-        self.closing = DealerClosing(self._decks, keys)
+        self.decks = OpenDecks(keys)
 
     def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """A fresh key; refuses a survey whose cards nobody deals, or somebody else."""
@@ -67,8 +65,8 @@ class DealerJobs(SurveyJobs[DealerStore]):
         _check_enrolment(held)
         check_state(Act.ENROL_AGAIN, held)
         check_times(held, self.clock())
-        self._decks.check_backup(held)
-        self._decks.check_not_ended(held)
+        self.decks.check_backup(held)
+        self.decks.check_not_ended(held)
         seating = self._seating(store, held, people)
         return self._seated(store, seating, people, seating.enrol)
 
@@ -104,8 +102,8 @@ class DealerJobs(SurveyJobs[DealerStore]):
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
         check_times(held, self.clock())
-        self._decks.check_not_ended(held)
-        decks = self._decks.of(held)
+        self.decks.check_not_ended(held)
+        decks = self.decks.of(held)
         seating = self._seating(store, held, people)
 
         def cards(visitor: Visitor) -> dict[str, Any]:
@@ -118,7 +116,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         held = DealerStore(connection).find(name)
         if not held.survey.dealing.is_verified:
             raise wrong_state("nothing is promised: the survey's cards are not verified")
-        return self._decks.of(held).promise()
+        return self.decks.of(held).promise()
 
     def _seating(self, store: DealerStore, held: HeldByDealer, people: People) -> Seating:
         names = [visitor.who for visitor in people]
@@ -146,7 +144,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def burn(self, name: str) -> None:
         """Forget a survey's key, in memory and for good."""
-        self._decks.burn(name)
+        self.decks.burn(name)
 
     def is_used(self, store: DealerStore, held: "HeldSurvey") -> bool:
         """Whether anybody has a seat."""
@@ -178,10 +176,10 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def check_ready(self, connection: Connection) -> None:
         """Refuse unless every survey that is open could be dealt."""
-        self._decks.check_keys()
+        self.decks.check_keys()
         store = DealerStore(connection)
         for name in store.open_ones():
-            self._decks.of(store.find(name))
+            self.decks.of(store.find(name))
 
 
 def _survey_of(visitor: Visitor) -> str:

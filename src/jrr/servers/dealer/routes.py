@@ -22,7 +22,7 @@ from jrr.servers.common.web import (
     read_at_most,
     role_app,
 )
-from jrr.servers.dealer.closing import ClosingWish, CommitWish
+from jrr.servers.dealer.closing import ClosingWish, CommitWish, DealerClosing
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
@@ -36,6 +36,7 @@ CARD_REQUEST = body_schema(
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
     jobs = DealerJobs(KeyFiles(settings.keys), clock)
+    closing = DealerClosing(jobs.decks, jobs.keys)
     with engine.begin() as connection:
         jobs.finish_burning(connection)
     writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
@@ -72,19 +73,19 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     async def check(name: Name, request: Request) -> dict[str, Any]:
         """What closing by this request would find; nothing changes."""
         asked = read_body(await request.body(), dict[str, Any])
-        return await writer.run(jobs.closing.check, name, asked)
+        return await writer.run(closing.check, name, asked)
 
     @app.post("/v1/admin/surveys/{name}/commit", dependencies=ADMIN_ONLY)
     async def commit(name: Name, request: Request) -> dict[str, Any]:
         """Of verified cards: commit to the noise of the closing sums, before a slot is drawn."""
         wish = read_body(await request.body(), CommitWish)
-        return await asyncio.to_thread(await writer.run(jobs.closing.commit, name, wish))
+        return await asyncio.to_thread(await writer.run(closing.commit, name, wish))
 
     @app.post("/v1/admin/surveys/{name}/close", dependencies=ADMIN_ONLY)
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Tell the sums of the cards that came back, as often as planned; then burn all cards."""
         wish = read_body(await request.body() or b"{}", ClosingWish)
-        told = await writer.run(jobs.closing.close, name, wish)
+        told = await writer.run(closing.close, name, wish)
         # Before anybody hears what was committed: nothing that is left can expose anybody.
         if told["burned"]:
             await writer.run_alone(lambda: jobs.burn(name))

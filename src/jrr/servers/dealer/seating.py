@@ -11,7 +11,7 @@ from jrr.servers.common.problems import Problem, unknown_name
 
 if TYPE_CHECKING:
     from jrr.dealing.decks import SurveyDecks
-    from jrr.dealing.verified.cards import SerialNonce
+    from jrr.dealing.serials import SerialNonce
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.store import DealerStore, HeldByDealer
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from jrr.dealing.serials import SerialNonce
 from jrr.protocol.states import CLOSED, OPEN, Role, State
 from jrr.servers.common.store import (
     HeldSurvey,
@@ -29,9 +30,6 @@ from jrr.servers.common.store import (
     surveys_table,
 )
 from jrr.servers.dealer.seating import Seat
-
-if TYPE_CHECKING:
-    from jrr.dealing.verified.cards import SerialNonce
 
 METADATA = MetaData()  # the tables of this server
 
@@ -49,11 +47,9 @@ class HeldByDealer(HeldSurvey):
         return [] if self.told is None else list(self.told["announced"])
 
 
-def _asked(row: Any) -> "SerialNonce | None":
+def _asked(row: Any) -> SerialNonce | None:
     if row.serial is None:
         return None
-    from jrr.dealing.verified.cards import SerialNonce  # needs rbcl
-
     return SerialNonce(bytes(row.serial), bytes(row.nonce))
 
 

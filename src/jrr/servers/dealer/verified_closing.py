@@ -9,7 +9,7 @@ from jrr.survey.card_record import named_cards
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from jrr.dealing.verified.cards import SerialNonce
+    from jrr.dealing.serials import SerialNonce
     from jrr.dealing.verified.dealer import VerifiedDecks
     from jrr.survey.closing import ClosingRequest
     from jrr.survey.survey import Survey

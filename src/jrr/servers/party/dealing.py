@@ -10,10 +10,10 @@ from jrr.dealing.committee.deals import DealingParty, DealOrder, Keeper, deal_to
 from jrr.protocol.documents import Message
 from jrr.protocol.steps import ABORTED_DEAL, MISSING_PARTY
 from jrr.servers.common.problems import Problem
-from jrr.servers.party.jobs import PartyJobs, committee_of
 
 if TYPE_CHECKING:
     from jrr.servers.common.batch import Writer
+    from jrr.servers.party.jobs import PartyJobs
 
 LONGEST = 3600.0  # seconds that parties may wait for each other
 
@@ -32,7 +32,7 @@ class DealWish(Message):
 
 
 async def deal_with_others(
-    writer: "Writer", jobs: PartyJobs, name: str, wish: DealWish
+    writer: "Writer", jobs: "PartyJobs", name: str, wish: DealWish
 ) -> dict[str, Any]:
     """Deal with the other parties; what the operator is told of it."""
     begun = await writer.run(jobs.begin_deal, name, wish.again)
@@ -65,7 +65,7 @@ async def deal_with_others(
         kept=begun.kept,
         again=wish.again,
     )
-    order = DealOrder.of(begun.survey, committee_of(begun.survey))
+    order = DealOrder.of(begun.survey, jobs.committee(begun.survey))
     work = deal_together(order, party, keeper=keeper)
     try:
         # In a thread with a loop of its own: arithmetic must not keep contributors waiting.

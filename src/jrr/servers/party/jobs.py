@@ -57,16 +57,22 @@ class PartyJobs(SurveyJobs[PartyStore]):
             ) from None
         self._trees: dict[str, tuple[Tree, Tree]] = {}
 
+    def committee(self, survey: "Survey") -> Committee:
+        """The committee that deals; a Problem where none does."""
+        if not isinstance(survey.dealing, Committee):
+            raise Problem(422, "refused", "the survey must be dealt by a committee")
+        return survey.dealing
+
     def number(self, survey: "Survey") -> int:
         """Which party of the survey this is."""
-        shown = [party.certificate.strip() for party in committee_of(survey).parties]
+        shown = [party.certificate.strip() for party in self.committee(survey).parties]
         if self._certificate not in shown:
             raise Problem(422, "refused", "this party's certificate is not in the survey")
         return shown.index(self._certificate)
 
     def listen(self, survey: "Survey") -> tuple[str, int]:
         """Where to wait for the others."""
-        link = committee_of(survey).parties[self.number(survey)].link
+        link = self.committee(survey).parties[self.number(survey)].link
         return self._settings.link_host, self._settings.link_port or check_link(link)[1]
 
     def new_columns(self, survey: "Survey") -> dict[str, Any]:
@@ -212,7 +218,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
             )
             finding, accused = verdict.finding, verdict.accused
             document = plain(complaint.evidence)
-        elif accused is not None and accused >= len(committee_of(held.survey).parties):
+        elif accused is not None and accused >= len(self.committee(held.survey).parties):
             raise DamagedError("accused must be a party of this survey")
         store.add_complaint(
             name, StoredComplaint(slot=slot, finding=finding, accused=accused, evidence=document)
@@ -283,13 +289,6 @@ class PartyJobs(SurveyJobs[PartyStore]):
             "record": None if record is None else plain(record),
             "complaints": [vars(one) for one in store.complaints_of(name)],
         }
-
-
-def committee_of(survey: "Survey") -> Committee:
-    """The committee that deals; a Problem where none does."""
-    if not isinstance(survey.dealing, Committee):
-        raise Problem(422, "refused", "the survey must be dealt by a committee")
-    return survey.dealing
 
 
 def _record(store: PartyStore, name: str) -> Record:
