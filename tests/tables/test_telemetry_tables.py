@@ -93,6 +93,37 @@ def test_numbers_are_the_same_in_every_format(kind: str, suffix: str, tmp_path: 
         assert tables.distribution(path, engine="duckdb").to_dict() == expected
 
 
+@pytest.mark.parametrize("kind", ["strings", "RR", "MRR"])
+def test_reports_by_level_are_converted(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jrr.tables.levels._LINES", 300)  # so that there are several batches
+    asked: Levelled
+    reports: Any
+    read: Any
+    if kind == "strings":
+        asked, read = SEARCH, tables.find
+        reports = SEARCH.respond(STRINGS * 300, SeededRandom(1))
+        expected = SEARCH.find(reports).to_dict()
+    else:
+        (asked, reports), read = tree_of(kind), tables.distribution
+        expected = asked.estimate(reports).to_dict()
+    first = write(tmp_path / "reports.jsonl", asked, reports)
+    lines = sorted(first.read_text().splitlines())
+    for suffix in (".parquet", ".csv", ".arrow", "-again.jsonl"):
+        out = tmp_path / f"converted{suffix}"
+        assert tables.convert(first, out).asked == asked
+        assert read(out).to_dict() == expected
+        with pytest.raises(ArgumentError, match="does not exist yet"):
+            tables.convert(first, out)
+        first = out
+    assert sorted(first.read_text().splitlines()) == lines
+    first.write_text(f"{first.read_text()}[9, 1]\n")
+    with pytest.raises(DamagedError, match="converted-again"):
+        tables.convert(first, tmp_path / "damaged.parquet")
+    assert not (tmp_path / "damaged.parquet").exists()
+
+
 def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path) -> None:
     url = new_postgres_database()
     strings = SEARCH.respond(STRINGS * 500, SeededRandom(1))

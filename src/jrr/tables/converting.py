@@ -9,18 +9,22 @@ import pyarrow as pa
 from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import check_output, format_of, write
 from jrr.tables.header import Header
+from jrr.tables.levels import LevelHeader, convert_levels
 from jrr.tables.names import RESERVED
 from jrr.tables.public_columns import texts
 from jrr.tables.reports import open_reports, rows_of
 
 
-def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Header:
+def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Header | LevelHeader:
     """Write the same reports in the same order, with all their columns.
+
+    Reports of strings and of numbers by ranges are sorted by level instead, some thousands at a
+    time.
 
     Args:
         reports: a file of reports.
-        out: a Parquet, Arrow or CSV file, by the ending of its name; in CSV, and from it, the
-            other columns become texts.
+        out: a Parquet, Arrow, CSV or JSON lines file, by the ending of its name; in CSV, and from
+            it, the other columns become texts.
         force: overwrite an existing file.
 
     Returns:
@@ -31,6 +35,9 @@ def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Hea
         DamagedError: where it cannot be read as what it claims to be.
     """
     path = check_output(out, force, reports)
+    by_level = convert_levels(reports, path)
+    if by_level is not None:
+        return by_level
     table, header = open_reports(reports, "reports")
     to_csv = format_of(path) == "csv"
     text = to_csv or table.format == "csv"

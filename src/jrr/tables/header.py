@@ -24,7 +24,7 @@ KINDS = ("cards", "reports", "sealed reports")
 VIEWS = ("report", "truths", "cards", "dealer")  # views of which a file states ε
 
 
-_SEARCHED = {  # what has files of its own -> how they are read (jrr.tables.levels)
+SEARCHED = {  # what has files of its own -> how they are read (jrr.tables.levels)
     "HeavyHitters": "`jrr file heavy-hitters find` or jrr.tables.find",
     "RangeTree": "`jrr file quantiles estimate` or jrr.tables.distribution",
 }
@@ -316,8 +316,8 @@ def _of_any_file(header: Header) -> Header:
 def _check_mechanism(value: object) -> None:
     """Refuse what a file cannot describe, when it is written and not when it is read."""
     name = type(value).__name__
-    if name in _SEARCHED:
-        allowed = f"one whose reports are counted at once; {name}: {_SEARCHED[name]}"
+    if name in SEARCHED:
+        allowed = f"one whose reports are counted at once; {name}: {SEARCHED[name]}"
         raise checks.refusal("mechanism", value, allowed)
     if getattr(value, "behind_memory", False):  # the `fresh` of one
         allowed = (

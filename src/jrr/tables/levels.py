@@ -7,6 +7,7 @@ hexadecimal digits in CSV) and `carded`. The header has the document of the sear
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,15 +26,24 @@ from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine
 from jrr.tables.folders import open_table
 from jrr.tables.formats import Table, check_output, damage_of, format_of, sidecar, write
+from jrr.tables.header import SEARCHED
 from jrr.tables.names import CARDED
 from jrr.telemetry.asked import Asked, asked_from_dict
 from jrr.telemetry.heavy_hitters import HeavyHitters
 from jrr.telemetry.prefix_search import FrequentStrings
 from jrr.telemetry.range_estimates import RangeEstimate
 from jrr.telemetry.ranges import RangeTree
-from jrr.telemetry.report_lines import header_of, is_header, read_reports
+from jrr.telemetry.report_lines import (
+    damage_in,
+    header_of,
+    is_header,
+    open_lines,
+    read_reports,
+    write_lines,
+)
 
 LEVEL, REPORT = "level", "report"
+_LINES = 1 << 16  # of JSON that are read at a time
 Levelled = HeavyHitters | RangeTree
 A = TypeVar("A", HeavyHitters, RangeTree)
 
@@ -75,6 +85,73 @@ def write_level_reports(
     out = check_output(path, force)
     if format_of(out) == "jsonl":
         raise checks.refusal("path", str(path), "another ending: see jrr.write_reports")
+    return _write(out, asked, _by_levels(asked, reports))
+
+
+def convert_levels(source: str | Path, out: Path) -> LevelHeader | None:
+    """Write reports of strings or numbers in another format, some rows at a time, sorted by level.
+
+    Args:
+        source: a file of reports.
+        out: the file, which may be written.
+
+    Returns:
+        Its header; None: the file holds other reports, and nothing was written.
+
+    Raises:
+        DamagedError: where the file cannot be read as what it claims to be.
+    """
+    lines = _all_lines([source])
+    table = None if lines else open_table(source)
+    text = json.dumps(open_lines(Path(source))[0]) if table is None else table.header_text
+    if text is None or not _is_levelled(text):
+        return None
+    asked: Any = level_header(text, str(source))
+    _write(out, asked, _from_lines(asked, source) if table is None else _from_table(asked, table))
+    return LevelHeader(asked)
+
+
+def _is_levelled(text: str) -> bool:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return is_header(document) and document["mechanism"].get("mechanism") in SEARCHED
+
+
+Group = tuple[int, Any, Any]  # a level, some of its reports, and who of them had a card
+
+
+def _from_lines(asked: Levelled, source: str | Path) -> Iterator[Group]:
+    _, documents = open_lines(Path(source))
+    while some := list(islice(documents, _LINES)):
+        with damage_in([source]):
+            yield from _by_levels(asked, asked.reports_from_json(some))
+
+
+def _from_table(asked: Levelled, table: Table) -> Iterator[Group]:
+    for batch in table.batches([LEVEL, REPORT, CARDED]):
+        with damage_of(table.path):
+            for level, rows, carded in _by_level(batch, _levels(asked)):
+                yield level, _reports_of(_mechanism(asked, level), rows), carded
+
+
+def _mechanism(asked: Levelled, level: int) -> Mechanism:
+    return asked.mechanism if isinstance(asked, HeavyHitters) else asked.mechanisms[level]
+
+
+def _levels(asked: Levelled) -> int:
+    return len(asked.levels if isinstance(asked, HeavyHitters) else asked.mechanisms)
+
+
+def _write(out: Path, asked: Levelled, groups: Iterable[Group]) -> int:
+    if format_of(out) == "jsonl":
+        documents = (
+            [level, document]
+            for level, reports, carded in groups
+            for document in _mechanism(asked, level).reports_to_json(reports, carded)
+        )
+        return write_lines(out, asked, documents)
     text = format_of(out) == "csv"
     schema = pa.schema(
         [
@@ -92,13 +169,14 @@ def write_level_reports(
             ],
             schema=schema,
         )
-        for level, rows, carded in _packed(asked, reports)
+        for level, reports, carded in groups
+        for rows in [_mechanism(asked, level).report_format.pack(reports)]
     )
     return write(out, schema, LevelHeader(asked), batches)
 
 
-def _packed(asked: Levelled, reports: Any) -> Iterator[tuple[int, NDArray[np.uint8], Any]]:
-    """Of each level its reports as rows of bytes, and who had a card."""
+def _by_levels(asked: Levelled, reports: Any) -> Iterator[Group]:
+    """The reports of each level, and who had a card."""
     if isinstance(asked, HeavyHitters):
         checked = asked.checked(reports)
         for level in range(len(asked.levels)):
@@ -106,7 +184,7 @@ def _packed(asked: Levelled, reports: Any) -> Iterator[tuple[int, NDArray[np.uin
             told = np.empty(len(here), SEEDED_REPORT)
             for name in SEEDED_REPORT.names or ():
                 told[name] = here[name]
-            yield level, asked.mechanism.report_format.pack(told), False
+            yield level, told, False
         return
     if any(isinstance(told, tuple) for told in reports):
         reports = asked.by_level(reports)
@@ -115,12 +193,12 @@ def _packed(asked: Levelled, reports: Any) -> Iterator[tuple[int, NDArray[np.uin
         array = np.asarray(listed)
         if len(array):
             flags = mechanism.carded_flags(told, len(array), None)
-            yield level, mechanism.report_format.pack(array), flags
+            yield level, array, flags
 
 
 def find(
     *paths: str | Path,
-    top: int = 20,
+    top: int | None = None,
     engine: str | None = None,
     header: Levelled | str | Path | None = None,
     table: str | None = None,
@@ -130,7 +208,7 @@ def find(
     Args:
         paths: files of JSON lines, Parquet, Arrow or CSV, or folders of Parquet files; with
             `table` the address of a database.
-        top: how many strings.
+        top: how many strings, as for `HeavyHitters.find`.
         engine: what reads the rows: "duckdb", "spark" or "postgres"; None: this process.
         header: what was asked, where the reports do not say so themselves: a HeavyHitters, or a
             JSON file of a header.
@@ -238,7 +316,8 @@ def _opened(
     sources: list[Source] = []
     for path in paths:
         if _all_lines([path]):
-            raise checks.refusal("reports", str(path), "a Parquet file for an engine, or no engine")
+            allowed = "a Parquet file for an engine (jrr file convert writes it), or no engine"
+            raise checks.refusal("reports", str(path), allowed)
         rows = reader(path)
         text = rows.header_text
         own = header if text is None else level_header(text, str(path))

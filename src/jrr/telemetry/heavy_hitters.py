@@ -197,12 +197,12 @@ class HeavyHitters:
 
     # -- collector --------------------------------------------------------------------------
 
-    def find(self, reports: ArrayLike, top: int = 20) -> FrequentStrings:
+    def find(self, reports: ArrayLike, top: int | None = None) -> FrequentStrings:
         """The most frequent strings.
 
         Args:
             reports: as `respond` makes them, or a list of what `respond_one` returns.
-            top: how many strings, at most `keep`.
+            top: how many strings, at most `keep`; None: 20, or `keep` where it is less.
 
         Returns:
             The strings with shares of all who reported, standard errors and intervals. There are
@@ -227,7 +227,7 @@ class HeavyHitters:
         self,
         count: Callable[[int, NDArray[np.uint32]], tuple[NDArray[np.int64], int]],
         people: int,
-        top: int = 20,
+        top: int | None = None,
     ) -> FrequentStrings:
         """The same where reports lie elsewhere, as in a database.
 
@@ -235,7 +235,7 @@ class HeavyHitters:
             count: of a level and some hashed values: how many of that level's reports support each
                 value, and how many reports that level has.
             people: reports of all levels.
-            top: how many strings, at most `keep`.
+            top: how many strings, at most `keep`; None: 20, or `keep` where it is less.
 
         Returns:
             What `find` does.
@@ -243,7 +243,7 @@ class HeavyHitters:
         Raises:
             ArgumentError: for a level that nobody reported at.
         """
-        top = checks.integer("top", top, 1, self.keep)
+        top = checks.integer("top", min(20, self.keep) if top is None else top, 1, self.keep)
         search = PrefixSearch.start(self.words, self.keep, self.levels)
         moments = self.mechanism.moments
         while search.found is None:

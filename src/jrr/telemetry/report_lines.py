@@ -73,15 +73,19 @@ def write_reports(
         raise checks.refusal("path", str(path), f"a name that ends in one of {list(ENDINGS)}")
     if out.exists() and not force:
         raise checks.refusal("path", str(path), "a file that does not exist yet (or give force)")
-    told = _as_json(asked, reports, carded)
+    return write_lines(out, asked, _as_json(asked, reports, carded))
+
+
+def write_lines(out: Path, asked: Asked, documents: Iterable[Any]) -> int:
+    """Write a header and the documents of reports, whole or not at all; how many there are."""
     written = 0
 
     def pour(partial: Path) -> None:
         nonlocal written
         with partial.open("w", encoding="utf-8") as file:
             file.write(json.dumps(header_of(asked), sort_keys=True) + "\n")
-            for report in told:
-                file.write(json.dumps(report) + "\n")
+            for document in documents:
+                file.write(json.dumps(document) + "\n")
                 written += 1
 
     replace_whole(out, pour)

@@ -22,8 +22,10 @@ def convert(reports: Path, out: Path, force: bool) -> None:
 
     \b
     jrr file convert reports.parquet -o reports.csv
+    jrr file convert reports.jsonl -o reports.parquet
     """  # noqa: D301 - click reads the \b
-    from jrr import tables
+    from jrr import Mechanism, tables
 
-    mechanism = tables.convert(reports, out, force=force).mechanism
-    show({"out": str(out), "mechanism": mechanism.to_dict()}, f"{out}: {mechanism.brief()}")
+    asked = tables.convert(reports, out, force=force).asked
+    name = asked.brief() if isinstance(asked, Mechanism) else type(asked).__name__
+    show({"out": str(out), "mechanism": asked.to_dict()}, f"{out}: {name}")

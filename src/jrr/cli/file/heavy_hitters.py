@@ -72,11 +72,11 @@ def perturb_strings(
 
 @heavy_hitters.command("find")
 @click.argument("reports", nargs=-1, required=True)
-@click.option("--top", type=COUNT, default=20, show_default=True, help="How many strings.")
+@click.option("--top", type=COUNT, help="How many strings.  [default: 20, or --keep]")
 @level_option
 @engine_options
 @json_option
-def find_strings(reports: tuple[str, ...], top: int, level: float, **where: Any) -> None:
+def find_strings(reports: tuple[str, ...], top: int | None, level: float, **where: Any) -> None:
     """Find the most frequent strings in files of reports (JSON lines, Parquet, Arrow, CSV).
 
     With --engine the rows are read where they lie, as by `jrr file estimate`.
