@@ -300,8 +300,8 @@ class MRR(Masking):
         cap = own_cap(request)
 
         def error(coin: Window) -> float:
-            rounding = coin.rounding(cap, between) / request.reporters
-            return worth_of(request, coin, design_for(request, coin, cap)) + rounding
+            more = (coin.rounding(cap, between) - coin.rounding(cap)) / request.reporters
+            return worth_of(request, coin, design_for(request, coin, cap)) + more
 
         best = sorted(windows_tried(cap, between), key=error)[:2]
         made = [_made(request, coin, None) for coin in best]

@@ -145,4 +145,5 @@ def worth_of(request: Request, coin: Coin, design: Design | None) -> float:
     else:
         masks = ClosedMasks(request.n, design.card_rate, design.closing_rate)
     p, q = coin.ideal_chances(design.own)
-    return request.variance_of(coin.moments(p, q, p - q, masks, deck=request.n))
+    noise = request.variance_of(coin.moments(p, q, p - q, masks, deck=request.n))
+    return noise + coin.rounding(design.own) / request.reporters

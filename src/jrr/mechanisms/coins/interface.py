@@ -177,6 +177,15 @@ class Coin(ABC):
             p=p, q=q, gain=gain, exclusive=self.numbers == 1, masks=masks, **more
         )
 
+    def rounding(self, own: float, between: float = 0.0) -> float:
+        """The variance per person that numbers between two values add to that of the two: none.
+
+        Args:
+            own: the loss of the bare coin.
+            between: the mean of t(1-t), numbers t being in 0..1.
+        """
+        return 0.0
+
     # -- its losses ------------------------------------------------------------------------
 
     @abstractmethod

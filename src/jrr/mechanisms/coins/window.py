@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 64
 MOST_WIDTH = 128
-_STEPS_TRIED = (2, 4, 8, 12, 16, 24)  # more than 24 gain less than 1%, but for strong coins:
-_STEPS_OF_STRONG = 48  # 2% at a loss of 6
-_STRONG = 5.0
+_STEPS_TRIED = (2, 4, 8, 12, 16, 24)  # more than 24 gain less than 0.3%, but for strong coins:
+_STEPS_OF_STRONG = (48, 64)  # 0.5% at a loss of 4, 3% at a loss of 6
+_STRONG = 3.0
 ROUNDING = 1 / 6  # mean of f(1-f) where numbers are anywhere between two steps, or two ends
 
 
@@ -137,13 +137,8 @@ class Window(Coin):
         )
         return made if made.cardless is not None else replace(made, cardless=made)
 
-    def rounding(self, own: float, between: float) -> float:
-        """The variance per person that rounding to steps adds, for a coin of this loss.
-
-        Args:
-            own: the loss of the bare coin.
-            between: the mean of f(1 - f), f being how far between two steps numbers lie.
-        """
+    def rounding(self, own: float, between: float = ROUNDING) -> float:
+        """What rounding to a step adds, less what numbers between the ends have less noise."""
         p, q = self.ideal_chances(own)
         return WindowNoise(self.steps, self.width, (p - q) * self.width).more(between)
 
@@ -221,7 +216,7 @@ def windows_tried(own: float, between: float = ROUNDING) -> list[Window]:
         noise = WindowNoise(coin.steps, coin.width, (p - q) * coin.width)
         return noise.own / (noise.aimed * noise.steps) ** 2 + noise.more(between)
 
-    more = (_STEPS_OF_STRONG,) if own > _STRONG else ()
+    more = _STEPS_OF_STRONG if own > _STRONG else ()
     return [
         min((Window(steps, width) for width in range(1, 2 * steps + 1)), key=error)
         for steps in (*_STEPS_TRIED, *more)
