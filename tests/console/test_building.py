@@ -133,6 +133,20 @@ def test_buttons_add_move_and_remove_questions_and_languages() -> None:
         changed(document, "language:<b>")
 
 
+def test_then_and_now_goes_through_the_editor(visitor: Visitor) -> None:
+    document, _ = changed(new_document(), "add:then-and-now")
+    document["title"]["en"] = "T"
+    document["questions"][0] |= {"name": "bribed", "text": {"en": "In 2025, in 2026?"}}
+    draft = Draft.from_dict(document)
+    assert draft.sensitive[0].crossed == (("then", 2), ("now", 2))
+    (asked,) = draft.to_dict()["questions"]  # as a survey that exists is taken for a new one
+    fields = {"question0.kind": "choice", "question0.name": "bribed", "question0.sensitive": "yes"}
+    fields |= {"question0.text.en": "?", "question0.crossed": json.dumps(asked["crossed"])}
+    fields["question0.labels.en"] = "\n".join(one["en"] for one in asked["labels"])
+    again = read_document(Form([*fields.items(), ("title.en", "T")]))
+    assert Draft.from_dict(again).sensitive[0].crossed == draft.sensitive[0].crossed
+
+
 def test_toml_of_any_text_is_read_back() -> None:
     document = WORK | {"title": EVIL, "languages": ["en", "de"]}
     questions = [

@@ -24,6 +24,7 @@ export interface Question {
   readonly prefer_not?: boolean;
   /** Open questions, and the answers of which it is asked. */
   readonly only_if?: Readonly<Record<string, readonly string[]>>;
+  readonly crossed?: readonly (readonly [string, number])[];
   /** Of a sensitive one. */
   readonly mechanism?: Mechanism;
 }

@@ -11,7 +11,7 @@ const MOST_LABELS = 1000;
 const OTHER_WAVES = ["answered_wave_before", "answered_wave_after"]; // who answered them: nobody is asked
 const NAME = /^[\p{ID_Start}_]\p{ID_Continue}{0,59}$/u;
 const FIELDS = ["name", "kind", "text", "sensitive"];
-const OPTIONAL = ["prefer_not", "labels", "low", "high", "only_if", "mechanism", "everything"];
+const OPTIONAL = ["prefer_not", "labels", "low", "high", "only_if", "crossed", "mechanism", "everything"];
 
 /** A text in each of the languages, and in no other. */
 export function isTexts(value, languages, most = 2000) {

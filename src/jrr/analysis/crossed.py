@@ -1,11 +1,14 @@
 """The table of two questions that were asked as one, with an answer for each pair of answers."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from jrr._base import checks
 from jrr.analysis.two_way import TwoWayTable, plausible
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.estimates import Estimate, Stratum, quantile
 from jrr.estimation.masks import MaskedSum
 from jrr.estimation.moments import Floats
 
@@ -57,6 +60,47 @@ def crossed_table(estimate: Estimate, rows: int, columns: int) -> TwoWayTable:
         weight=estimate.weight,
         population=estimate.population,
     )
+
+
+def parts_of(
+    estimate: Estimate, crossed: Sequence[tuple[str, int]], level: float = 0.95
+) -> dict[str, dict[str, Any]]:
+    """The shares of each of two questions that were asked as one; of then and now, the change.
+
+    Args:
+        estimate: of all pairs, as for `crossed_table`.
+        crossed: the names of both and how many answers each has.
+        level: of the intervals.
+
+    Returns:
+        Name -> value, stderr and interval of each answer; "change" is now minus then.
+
+    Example:
+        >>> import jrr
+        >>> m = jrr.RR(k=4, p=1.0)
+        >>> estimate = m.estimate(m.respond([0] * 50 + [1] * 30 + [2] * 5 + [3] * 15))
+        >>> parts = parts_of(estimate, (("then", 2), ("now", 2)))
+        >>> [round(parts[name]["value"][1], 3) for name in ("then", "now", "change")]
+        [0.2, 0.45, 0.25]
+    """
+    (first, rows), (second, columns) = crossed
+    table = crossed_table(estimate, rows, columns)
+    of_row = [np.outer(one, np.ones(columns)) for one in np.eye(rows)]
+    of_column = [np.outer(np.ones(rows), one) for one in np.eye(columns)]
+    wanted = {first: of_row, second: of_column}
+    if (first, second) == ("then", "now"):
+        wanted["change"] = [now - then for now, then in zip(of_column, of_row, strict=True)]
+    return {name: _told(table, some, level) for name, some in wanted.items()}
+
+
+def _told(table: TwoWayTable, weights: Sequence[Floats], level: float) -> dict[str, Any]:
+    found = [table.contrast(one) for one in weights]
+    wide = quantile(level)
+    return {
+        "value": [value for value, _ in found],
+        "stderr": [error for _, error in found],
+        "interval": [[value - wide * error, value + wide * error] for value, error in found],
+    }
 
 
 def _covariance(stratum: Stratum, values: int) -> Floats:

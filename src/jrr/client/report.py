@@ -194,7 +194,7 @@ class _Fetch:
             with self._reading():
                 if "estimate" not in document:
                     return replace(found, reason=self._reason(one, document, is_final))
-                answers += _answers(document, labels)
+                answers += _answers(document, labels, self.language)
                 n, carded = int(document["estimate"]["n"]), int(document["carded"])
                 cardless = int(document["cardless"])
         return replace(found, answers=tuple(answers), n=n, carded=carded, cardless=cardless)
@@ -250,7 +250,9 @@ class _Fetch:
                 for group in document["groups"]:
                     name = str(group["name"])
                     people[name] = int(group["n"])
-                    answers.setdefault(name, []).extend(_answers({**group}, labels, inner=True))
+                    answers.setdefault(name, []).extend(
+                        _answers({**group}, labels, self.language, inner=True)
+                    )
                 hidden = max(hidden, int(document["groups_too_small"]))
         values, words = self.operator.survey.covariates[by.name], _words(by, self.language)
         order = [*values, *people]  # as they are asked, not by alphabet
@@ -350,7 +352,7 @@ def _quoted(words: str, language: str) -> str:
 
 
 def _answers(
-    document: Mapping[str, Any], labels: Sequence[str | None], inner: bool = False
+    document: Mapping[str, Any], labels: Sequence[str | None], language: str, inner: bool = False
 ) -> list[ReportedAnswer]:
     """The answers of an estimate; inner: of one group in it."""
     if "mean" in document:
@@ -358,7 +360,13 @@ def _answers(
         return [_answer("", mean["mean"], mean["stderr"], mean["interval"])]
     shares = document if inner else document["estimate"]
     rows = zip(labels, shares["frequencies"], shares["stderr"], shares["interval"], strict=True)
-    return [_answer(label, *numbers) for label, *numbers in rows if label is not None]
+    told = [_answer(label, *numbers) for label, *numbers in rows if label is not None]
+    change = document.get("crossed", {}).get("change")
+    if change is not None:  # of yes: that of no is the same with another sign
+        numbers = (change[name][-1] for name in ("value", "stderr", "interval"))
+        yes = text(language, "yes")
+        told.append(_answer(text(language, "then_and_now.change", answer=yes), *numbers))
+    return told
 
 
 def _answer(label: str, value: float, stderr: float, interval: Sequence[float]) -> ReportedAnswer:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from jrr._base import checks
 from jrr.analysis import OutcomeRegression, Regression
+from jrr.analysis.crossed import parts_of
 from jrr.console.operators import operator_of
 from jrr.console.pages import Form, PageRequest, in_words, page, read
 from jrr.console.snapshots import counts_of
@@ -188,6 +189,18 @@ def _mean(label: tuple[str, ...], one: Any) -> _Number:
 
 def _two(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
     """Which answers to two sensitive questions go together."""
+    name = checks.one_of("question", wish.get("question"), loaded.sensitive)
+    parts = loaded.survey.by_name[name].asked.crossed
+    if parts:  # two that were asked as one
+        numbers = [
+            _Number(label=(part, str(at + 1)), value=value, low=low, high=high)
+            for part, told in parts_of(loaded.total(name), parts).items()
+            for at, (value, (low, high)) in enumerate(
+                zip(told["value"], told["interval"], strict=True)
+            )
+        ]
+        yield _table(_text(loaded.survey, name), ("Part", "Answer", "Share"), numbers)
+        return
     names = [
         checks.one_of("question", wish.get(one), loaded.sensitive) for one in ("question", "second")
     ]

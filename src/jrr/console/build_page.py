@@ -31,6 +31,7 @@ EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
     "prefer_not": False,
     "only_if": {},
     "labels": [],
+    "crossed": [],
     "low": "",
     "high": "",
     "margin": "",

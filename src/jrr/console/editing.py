@@ -4,6 +4,7 @@ A document is as in a file of TOML, and may be unfinished: what is missing or wr
 `Draft.from_dict`, whose rules are the only ones.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from jrr.console.pages import Form
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.analyses import cells_for
 from jrr.survey.draft import Draft
-from jrr.survey.question import KINDS
+from jrr.survey.question import THEN_AND_NOW
 from jrr.survey.settings import request_fields
 
 KIND_WORDS = {
@@ -23,6 +24,7 @@ KIND_WORDS = {
     "several": "Any of several",
     "scale": "Scale",
     "number": "Number",
+    THEN_AND_NOW: "Then and now",
 }
 ENDS = {"scale": ("1", "5"), "number": ("0", "100")}  # where nobody has written any
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
@@ -129,7 +131,7 @@ def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | N
     """
     verb, _, what = act.partition(":")
     questions: list[dict[str, Any]] = document["questions"]
-    if verb == "add" and what in KINDS and len(questions) < MOST_QUESTIONS:
+    if verb == "add" and what in KIND_WORDS and len(questions) < MOST_QUESTIONS:
         questions.append(_new_question(what, document["languages"]))
         return document, len(questions) - 1
     if verb in ("up", "down", "remove") and what.isdecimal() and int(what) < len(questions):
@@ -217,7 +219,10 @@ def _new_question(kind: str, languages: list[str]) -> dict[str, Any]:
 def _of_kind(form: Form, start: str, kind: str, languages: list[str]) -> dict[str, Any]:
     """Labels, or the ends of a number."""
     if kind in ("choice", "several"):
-        return {"labels": _labels(form, start, languages)}
+        crossed = form.get(f"{start}crossed")
+        return {"labels": _labels(form, start, languages)} | (
+            {"crossed": json.loads(crossed)} if crossed else {}
+        )
     if kind in ENDS:
         ends = zip(("low", "high"), ENDS[kind], strict=True)
         return {name: _number(form.get(f"{start}{name}") or usual) for name, usual in ends}

@@ -18,6 +18,7 @@ KINDS: tuple[Kind, ...] = ("yes-no", "choice", "several", "scale", "number")
 Texts = Mapping[str, str]  # by language
 
 MARGIN = 0.03  # half an interval of 95% that a question is asked for, unless it says otherwise
+THEN_AND_NOW = "then-and-now"  # in drafts: a choice of the pairs of two times' no and yes
 NO_YES = ("no", "yes")  # the answers to "yes-no", in documents and results
 PREFER_NOT = "prefer not to say"  # one more answer, where a question has it
 NOT_ASKED = "not asked"  # stands for the open answer of somebody whom the question was not shown
@@ -40,6 +41,8 @@ class Question:
         margin: how exact it is to be with the split "margin": half an interval of 95%.
         prefer_not: whether "prefer not to say" is one more answer.
         only_if: open questions -> the answers of which it is asked, or () for everybody.
+        crossed: of two questions that are asked as one: the name of each and how many answers it
+            has; the labels are their pairs, the second one's answers varying fastest.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Question:
     margin: float = MARGIN
     prefer_not: bool = False
     only_if: Mapping[str, tuple[str, ...]] | None = None
+    crossed: tuple[tuple[str, int], ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -114,6 +118,8 @@ class Question:
             found["labels"] = [dict(label) for label in self.labels]
         if self.kind in ("scale", "number"):
             found |= {"low": self.low, "high": self.high}
+        if self.crossed:
+            found["crossed"] = [list(part) for part in self.crossed]
         if self.only_if:
             found["only_if"] = {name: list(answers) for name, answers in self.only_if.items()}
         return found

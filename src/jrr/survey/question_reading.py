@@ -9,7 +9,7 @@ from jrr.errors import ArgumentError
 from jrr.protocol.texts import check_text
 from jrr.reporting.catalogue import text as words_of
 from jrr.survey.other_waves import AFTER, BEFORE
-from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
+from jrr.survey.question import KINDS, MARGIN, NO_YES, THEN_AND_NOW, Kind, Question, Texts
 
 MOST_QUESTIONS = 200
 MOST_CROSSED = 30  # pairs of answers that somebody can choose from
@@ -26,6 +26,7 @@ _FIELDS = (
     "margin",
     "prefer_not",
     "only_if",
+    "crossed",
 )
 
 
@@ -105,6 +106,7 @@ def _crossed(first: Question, second: Question, languages: tuple[str, ...]) -> d
     return first.to_dict() | {
         "name": f"{first.name}_{second.name}",
         "kind": "choice",
+        "crossed": [[one.name, len(some)] for one, some in zip((first, second), both, strict=True)],
         "text": numbered(first.text, second.text, " "),
         "labels": [numbered(one, other, ", ") for one in both[0] for other in both[1]],
         "prefer_not": first.prefer_not or second.prefer_not,
@@ -135,7 +137,13 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         raise checks.refusal("name", name, "another name: it is that of who answered other waves")
     if name.endswith("_carded"):
         raise checks.refusal("name", name, "without _carded at its end: exports need that")
-    kind: Any = checks.one_of("kind", fields["kind"], KINDS)
+    kind: Any = checks.one_of("kind", fields["kind"], (*KINDS, THEN_AND_NOW))
+    if kind == THEN_AND_NOW:
+        pairs = [
+            {code: words_of(code, f"then_and_now.{at}") for code in languages} for at in range(4)
+        ]
+        both = [["then", 2], ["now", 2]]
+        kind, fields = "choice", {"labels": pairs, **fields, "crossed": both}
     sensitive = _flag(where, "sensitive", fields.get("sensitive", True))
     low, high = _range(where, kind, fields)
     prefer_not = _flag(where, "prefer_not", fields.get("prefer_not", False))
@@ -156,7 +164,24 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         margin=checks.real("margin", fields.get("margin", MARGIN), "above 0", 0.0, open_low=True),
         prefer_not=prefer_not,
         only_if=_branches(where, fields.get("only_if")),
+        crossed=_parts(where, fields),
     )
+
+
+def _parts(where: str, fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """The two questions that one was made of."""
+    given, labels = fields.get("crossed"), fields.get("labels")
+    if given is None:
+        return ()
+    try:
+        (first, rows), (second, columns) = given
+        pairs = checks.integer("answers", rows, 2) * checks.integer("answers", columns, 2)
+        if isinstance(labels, list) and len(labels) == pairs and str(first) != str(second):
+            return (str(first), rows), (str(second), columns)
+    except (TypeError, ValueError):
+        pass
+    told = "two names with numbers of answers, whose pairs are the labels"
+    raise checks.refusal(f"crossed of {where}", given, told)
 
 
 def _check_place(question: Question, before: Sequence[Question]) -> None:

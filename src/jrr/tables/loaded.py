@@ -17,6 +17,7 @@ from jrr.analysis import (
     SensitiveItem,
     SharedCoin,
     TwoWayTable,
+    crossed_table,
     regress,
     regress_cells,
     regress_outcome,
@@ -342,14 +343,22 @@ class LoadedSurvey:
         wanted = [one for key in table for one in ((key,) if isinstance(key, str) else key)]
         return self.cells(name, *dict.fromkeys(wanted)).weighted(table, **population)
 
-    def two_way(self, first: str, second: str, **wish: Any) -> TwoWayTable:
+    def two_way(self, first: str, second: str | None = None, **wish: Any) -> TwoWayTable:
         """Which answers to two sensitive questions go together, among those asked both.
 
         Args:
             first: the name of one question.
-            second: that of the other.
-            **wish: weights, population and population_size, as for `jrr.analysis.two_way`.
+            second: that of the other; None: the first is two questions that were asked as one
+                (`cross`, then-and-now).
+            **wish: weights, population and population_size, as for `jrr.analysis.two_way`; of two
+                that were asked as one population and population_size.
         """
+        if second is None:
+            self._check(first)
+            parts = self.survey.by_name[first].asked.crossed
+            if not parts:
+                raise checks.refusal("second", second, f"another question than {first}")
+            return crossed_table(self.total(first, **wish), *(count for _, count in parts))
         one, two, _ = self._asked_both(first, second)
         return two_way(one, two, **wish)
 

@@ -69,6 +69,7 @@ def _result_lines(facts: dict[str, Any], level: float) -> Iterator[Line]:
     everybody = {"name": "everybody"} | facts["estimate"]
     if "mean" in facts:
         everybody["mean"] = facts["mean"]
+    everybody |= {"crossed": facts.get("crossed", {})}
     groups = (everybody, *facts.get("groups", []))
     for group in groups:
         if "mean" in group:
@@ -81,6 +82,13 @@ def _result_lines(facts: dict[str, Any], level: float) -> Iterator[Line]:
                 f"{group['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
                 f"{100 * high:.2f}%, {final})"
             )
+        for part, told in group.get("crossed", {}).items():
+            for place, (low, high) in enumerate(told["interval"]):
+                value = 100 * told["value"][place]
+                yield (
+                    f"{group['name']}, {part}, answer {place + 1}: {value:.2f}% ({100 * low:.2f}% "
+                    f"to {100 * high:.2f}%, {final})"
+                )
     fields = ("level", "simultaneous", "population", "population_size")
     yield sentence(**{name: everybody[name] for name in fields})
     told = [share for group in groups if "mean" not in group for share in group["frequencies"]]

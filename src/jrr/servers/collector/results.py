@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
+from jrr.analysis.crossed import parts_of
 from jrr.errors import JrrError
 from jrr.estimation.groups import estimate_groups, without_remainder
 from jrr.estimation.raking import Answers
@@ -276,6 +277,9 @@ def _results(
     numbers = None if question.number is None else Numbers(*question.number, mechanism)
     if numbers is not None:
         results["mean"] = numbers.estimate_from(everybody).to_dict(level)
+    parts = question.asked.crossed
+    if parts:
+        results["crossed"] = parts_of(everybody, parts, level)
     if wish.by is None:
         return results
     # What all groups hold together that are not shown follows from the rest.
@@ -287,4 +291,7 @@ def _results(
     if numbers is not None:
         for group, facts in zip(found, document["groups"], strict=True):
             facts["mean"] = numbers.estimate_from(group.estimate).to_dict(level)
+    if parts:
+        for group, facts in zip(found, document["groups"], strict=True):
+            facts["crossed"] = parts_of(group.estimate, parts, level)
     return results | document
