@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 import jrr
-from jrr.analysis import SensitiveItem, regress
-from jrr.tables import headers_of
 
 PEOPLE = 20_000
 draw = np.random.default_rng(5)
@@ -48,9 +46,7 @@ shares
 # ## A regression through the perturbation
 
 # %%
-header = headers_of(reports)["bribe"]
-told = (reports["bribe"] == "yes").to_numpy().astype(int)
-fit = regress(SensitiveItem(header.mechanism, told), "age + C(region)", data=people)
+fit = jrr.regress_frame(reports, "bribe ~ age + C(region)", value="yes")
 fit
 
 # %%

@@ -50,6 +50,7 @@ PUBLIC = [
     "pooled",
     "postprocess",
     "read_reports",
+    "regress_frame",
     "required_epsilon",
     "required_n",
     "shuffled_delta",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jrr.planning.shuffled import shuffled_rr
     from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
+    from jrr.tables.frame_regression import regress_frame
     from jrr.tables.frames import estimate_frame, perturb_frame
     from jrr.tables.loaded import load_survey
     from jrr.telemetry.heavy_hitters import HeavyHitters
@@ -95,6 +96,7 @@ __all__ = [
     "pooled",
     "postprocess",
     "read_reports",
+    "regress_frame",
     "required_epsilon",
     "required_n",
     "shuffled_delta",
@@ -152,6 +154,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "pooled": "jrr.estimation.pooling",
     "postprocess": "jrr.estimation",
     "read_reports": "jrr.telemetry.report_lines",
+    "regress_frame": "jrr.tables.frame_regression",
     "required_epsilon": "jrr.planning.required",
     "required_n": "jrr.planning.required",
     "shuffled_delta": "jrr.privacy.shuffled",

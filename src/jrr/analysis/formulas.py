@@ -5,11 +5,12 @@ Also columns with one more, of a sensitive answer that is a predictor.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
@@ -109,6 +110,75 @@ def model_of(
             f"covariates must have one row for each of the {people} people, got {len(x)}"
         )
     return model, x
+
+
+class Sides(NamedTuple):
+    """What a formula of a sensitive question explains, and what explains it.
+
+    Attributes:
+        outcome: what is explained: a sensitive question, or what `sensitive` explains.
+        sensitive: the sensitive question among what explains; None: there is none.
+        covariates: the other terms, as a formula.
+    """
+
+    outcome: str
+    sensitive: str | None
+    covariates: str
+
+
+def sides_of(formula: str, questions: Sequence[str]) -> Sides:
+    """The sides of a formula, in which a sensitive question is on the left, or one on the right.
+
+    Args:
+        formula: such as "cheated ~ dept + age".
+        questions: the sensitive ones.
+
+    Raises:
+        ArgumentError: for a formula that cannot be read, or without such a question.
+
+    Example:
+        >>> sides_of("happy ~ age + cheated", ["cheated"])
+        Sides(outcome='happy', sensitive='cheated', covariates='age')
+    """
+    left, tilde, right = (part.strip() for part in formula.partition("~"))
+    if not tilde or not left or not right:
+        raise checks.refusal("formula", formula, "such as 'cheated ~ dept + age'")
+    of_right = [name for name in questions if _speaks_of(right, name)]
+    if left in questions and not of_right:
+        return Sides(left, None, right)
+    if len(of_right) != 1:
+        allowed = f"with one of {list(questions)} on the left, or one on the right"
+        raise checks.refusal("formula", formula, allowed)
+    terms = [term.strip() for term in right.split("+")]
+    others = [term for term in terms if term != of_right[0]]
+    if len(others) == len(terms) or any(_speaks_of(term, of_right[0]) for term in others):
+        raise checks.refusal("formula", formula, f"with {of_right[0]} as a term of its own, once")
+    return Sides(left, of_right[0], " + ".join(others))
+
+
+def yes_of(name: str, outcome: NDArray[Any]) -> NDArray[Any]:
+    """An open outcome as numbers; of two words, whether it is the last one.
+
+    Args:
+        name: of the question, for the refusal.
+        outcome: everybody's answer.
+
+    Raises:
+        ArgumentError: there are not two words.
+    """
+    if outcome.dtype.kind not in "UO":
+        return outcome
+    words = sorted(set(outcome.tolist()) - {""})
+    if set(words) <= {"no", "yes"}:
+        words = ["no", "yes"]
+    if len(words) != 2:
+        raise checks.refusal("formula", name, "a question with two answers, or numbers")
+    last: NDArray[Any] = (outcome == words[1]).astype(np.float64)
+    return last
+
+
+def _speaks_of(formula: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", formula) is not None
 
 
 def _frame(data: Any) -> Any:

@@ -9,6 +9,7 @@ memory work, and leaves either a whole file or none.
     estimate  files of reports -> shares with error bars, by group, weighted
     estimate_survey  a survey's exported answers -> the estimate of each question
     headers_of   what reports in a data frame say of themselves (jrr.perturb_frame)
+    items_of     questions of a data frame as jrr.analysis takes them
     convert   a file of reports -> the same in another format
 
 What goes wrong is of two kinds (jrr.errors):
@@ -34,6 +35,7 @@ from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
 from jrr.tables.converting import convert
 from jrr.tables.dealing import deal
 from jrr.tables.estimating import estimate, tally
+from jrr.tables.frame_regression import items_of
 from jrr.tables.frames import headers_of
 from jrr.tables.header import Header
 from jrr.tables.json_lines import JsonLines as _  # noqa: F401 - a format more
@@ -60,6 +62,7 @@ __all__ = [
     "estimate_survey",
     "find",
     "headers_of",
+    "items_of",
     "perturb",
     "read_header",
     "read_margins",

@@ -181,10 +181,8 @@ def estimate_frame(
         ArgumentError: where a column does not say which mechanism made it, or does not exist.
         DamagedError: where a column holds what its mechanism cannot have made.
     """
-    whole = _read(frame)
-    known = _headers_in(whole) if headers is None else dict(headers)
-    if not known:
-        raise checks.refusal("frame", whole.column_names, _LOST)
+    whole = read_frame(frame)
+    known = known_headers(whole, headers)
     chosen = list(known if columns is None else [columns] if isinstance(columns, str) else columns)
     for name in [name for name in chosen if name not in known]:
         raise checks.refusal("columns", name, f"one of {list(known)}, which say their mechanism")
@@ -234,7 +232,7 @@ def headers_of(frame: Any) -> dict[str, Header]:
     Raises:
         DamagedError: where what they say cannot be used.
     """
-    return _headers_in(_read(frame))
+    return _headers_in(read_frame(frame))
 
 
 def _column(table: WholeTable, name: str, how: Any) -> _Column:
@@ -383,7 +381,7 @@ def _same_kind(frame: Any, table: Any) -> Any:
     return type(frame)(table) if _is_of(frame, "polars") else table
 
 
-def _read(frame: Any) -> Any:
+def read_frame(frame: Any) -> Any:
     """A frame, or a Parquet file of one, as an Arrow table with its metadata."""
     if not isinstance(frame, str | os.PathLike):
         return data_frame(frame)
@@ -392,6 +390,14 @@ def _read(frame: Any) -> Any:
         raise checks.refusal("frame", str(path), "a data frame, or a Parquet file that exists")
     with readable(path):
         return data_frame(pq.read_table(path))
+
+
+def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str, Header]:
+    """The headers of a frame, or those given instead; where there are none it is refused."""
+    known = _headers_in(whole) if headers is None else dict(headers)
+    if not known:
+        raise checks.refusal("frame", whole.column_names, _LOST)
+    return known
 
 
 def _headers_in(whole: Any) -> dict[str, Header]:
@@ -424,7 +430,15 @@ def _to_column(header: Header, reports: NDArray[Any]) -> Any:
     return reports_to_arrow(header.mechanism, np.asarray(reports), text=False)[0]
 
 
-def _from_column(header: Header, name: str, column: Any) -> NDArray[Any]:
+def answered(whole: Any, name: str) -> NDArray[np.bool_]:
+    """Which rows have a report of a question."""
+    column = arrow_array(whole[name])
+    asked = pc.is_valid(texts(column)) if pa.types.is_floating(column.type) else column.is_valid()
+    found: NDArray[np.bool_] = asked.to_numpy(zero_copy_only=False)
+    return found
+
+
+def reports_of(header: Header, name: str, column: Any) -> NDArray[Any]:
     """The reports that `_to_column` wrote, of rows that have one."""
     form = header.mechanism.report_format
     if header.labels and isinstance(form, NumberFormat):
@@ -482,9 +496,8 @@ def _reports(whole: Any, name: str, header: Header, keys: Any, weight: str | Non
     for column in needed:
         if whole.column_names.count(column) != 1:
             raise checks.refusal("frame", whole.column_names, f"one with the column {column} once")
-    column = arrow_array(whole[name])
-    asked = pc.is_valid(texts(column)) if pa.types.is_floating(column.type) else column.is_valid()
-    reports = _from_column(header, name, column.filter(asked))
+    asked = pa.array(answered(whole, name))
+    reports = reports_of(header, name, arrow_array(whole[name]).filter(asked))
     fields = [field.name for field in report_fields(header.mechanism, text=False)]
     columns = dict(
         zip(fields, reports_to_arrow(header.mechanism, reports, text=False), strict=True)

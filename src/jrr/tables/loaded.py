@@ -1,6 +1,5 @@
 """A survey's exported answers, ready for analyses: groups, weights, regressions, tables."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +24,7 @@ from jrr.analysis import (
     two_way,
 )
 from jrr.analysis.cells import Reports, cells_of_reports
+from jrr.analysis.formulas import sides_of, yes_of
 from jrr.analysis.regression import Link
 from jrr.errors import ArgumentError
 from jrr.estimation.cell_tallies import Cells, WeightedShares
@@ -484,22 +484,10 @@ class LoadedSurvey:
         Raises:
             ArgumentError: for a formula that cannot be read, or cells that cannot say it.
         """
-        left, tilde, right = formula.partition("~")
-        left, right = left.strip(), right.strip()
-        if not tilde or not left or not right:
-            raise checks.refusal("formula", formula, "such as 'cheated ~ dept + age'")
-        of_right = [name for name in self.sensitive if _names(right, name)]
-        if left in self.sensitive and not of_right:
+        left, sensitive, right = sides_of(formula, self.sensitive)
+        if sensitive is None:
             return self._explained(left, right, value, link, weights)
-        if len(of_right) != 1:
-            allowed = f"with one of {list(self.sensitive)} on the left, or one on the right"
-            raise checks.refusal("formula", formula, allowed)
-        terms = [term.strip() for term in right.split("+")]
-        others = [term for term in terms if term != of_right[0]]
-        if len(others) == len(terms) or any(_names(term, of_right[0]) for term in others):
-            allowed = f"with {of_right[0]} as a term of its own, once"
-            raise checks.refusal("formula", formula, allowed)
-        return self._as_predictor(left, of_right[0], " + ".join(others), value, link, weights)
+        return self._as_predictor(left, sensitive, right, value, link, weights)
 
     def _explained(
         self, name: str, right: str, value: int, link: Link, weights: ArrayLike | None
@@ -532,16 +520,7 @@ class LoadedSurvey:
         checks.one_of("formula", left, (*self.open, *self.sensitive))
         asked = self.asked(name)
         data = {column: some[asked] for column, some in self.open.items()}
-        outcome = data[left]
-        if outcome.dtype.kind == "U":  # words: whether it is the last of two answers
-            words = sorted(set(outcome.tolist()) - {""})
-            if set(words) <= {"no", "yes"}:
-                words = ["no", "yes"]
-            if len(words) != 2:
-                raise checks.refusal(
-                    "formula", left, "an open question with two answers, or numbers"
-                )
-            data[left] = (outcome == words[1]).astype(np.float64)
+        data[left] = yes_of(left, data[left])
         wish: dict[str, Any] = {"data": data, "name": name, "value": value, "link": link}
         if self.closed_by(name) is None:
             return regress_outcome(data[left], self.item(name), covariates, weights=weights, **wish)
@@ -598,8 +577,3 @@ def _word(answer: Any) -> str:
     if answer is None:
         return ""
     return "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-
-
-def _names(formula: str, name: str) -> bool:
-    """Whether a formula speaks of a column."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", formula) is not None
