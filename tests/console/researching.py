@@ -50,7 +50,7 @@ class Researcher:
 
     def plan(self, people: int) -> None:
         self.page.get_by_role("link", name="Plan", exact=True).click()
-        self.write("People invited", str(people))
+        self.write("People to invite", str(people))
         self.write("Privacy, ε", "4")
         self.write("Yes-no questions", "5")
         self.press("Plan")

@@ -82,6 +82,48 @@ def test_a_form_is_the_document_of_a_file() -> None:
     assert again == asked
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"epsilon": "0"}, "Privacy, ε must be a finite number > 0, at most 700, got 0"),
+        ({"ask": "3"}, "Questions asked of each person must be 'auto' or 'all'"),
+        ({"waves": "x"}, "Waves must be a whole number in 1..1000, got 'x'"),
+        ({"by.de": "x" * 501, "by.en": "x"}, "Who asks must be 1 to 500 characters"),
+        ({"analyses": "foo"}, "Analyses, a line each must be one of"),
+        ({"question0.labels.de": "Büro"}, "Answers, a line each, in “where”, must"),
+        ({"question2.low": "x"}, "From, in “have_taken_2”, must be a finite number"),
+        ({"question2.high": "-4"}, "To, in “have_taken_2”, must be above"),
+        ({"question1.margin": "0"}, "Wanted margin, in “have_taken”, must be above 0"),
+        ({"question1.weight": "x"}, "Weight, in “have_taken”, must be a finite number"),
+        ({"question1.name": "where"}, "Questions must have different names, got 'where' twice"),
+        (
+            {"question1.section.en": "x"},
+            "Words above the question, in “have_taken”, must be 1 to 2,000 characters",
+        ),
+        (
+            {"question2.only_question.0": "nothing"},
+            "Asked only if, in “have_taken_2”, must name a question before it",
+        ),
+    ],
+)
+def test_what_is_wrong_names_the_field_in_the_pages_words(
+    wrong: dict[str, str], words: str
+) -> None:
+    document = read_document(Form(list((FIELDS | wrong).items())))
+    assert words in what_is_wrong(document)
+
+
+def test_what_stands_around_questions_is_kept() -> None:
+    more = {
+        "question2.section.en": "Now the last one.",
+        "question2.section.de": "Nun die letzte.",
+        "question2.or_more": "yes",
+    }
+    asked = Draft.from_dict(read_document(Form(list((FIELDS | more).items()))))
+    assert asked.questions[2].section == {"en": "Now the last one.", "de": "Nun die letzte."}
+    assert (asked.questions[2].or_less, asked.questions[2].or_more) == (False, True)
+
+
 def test_a_question_may_be_asked_after_several_answers(visitor: Visitor) -> None:
     """What the editor shows of an imported question, it sends again."""
     questions = [
@@ -211,7 +253,8 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     draft, words = found[1], f"Approved by the board. {EVIL}"
     one = {"consent.en": words, "opens": "2026-01-31T08:00", "closes": "2199-12-31T20:30"}
     half = visitor.post(f"{draft}/quick", **FIELDS, **one, version="0")
-    assert "consent must be a text for each of en, de" in half.words  # in every language or in none
+    told = "What people read before they agree must be a text for each of en, de"
+    assert told in half.words  # in every language or in none
     both = one | {"consent.de": "Genehmigt."}
     side = visitor.post(f"{draft}/quick", **FIELDS, **both, version="0")
     frame = re.search(r"#survey=http://[^/]+(/[^\"]+)\"", side.body)
@@ -222,9 +265,14 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     assert 'value="2199-12-31T20:30"' in again.body
     assert html.escape(words, quote=False)[:30] in again.body
     assert "<script>alert" not in again.body
-    for wrong in ({"opens": "tomorrow"}, {"closes": "2026-01-30T08:00"}):
-        refused = visitor.post(f"{draft}/quick", **(FIELDS | both | wrong), version="0")
-        assert "Not ready yet" in refused.words, wrong
+    for name, wrong, told in (
+        ("opens", "tomorrow", "Opening time must be a time as"),
+        ("closes", "2026-01-30T08:00", "Closing time must be later than opens"),
+        ("logo", "too large", "Logo must be a PNG in base64"),
+    ):
+        refused = visitor.post(f"{draft}/quick", **(FIELDS | both | {name: wrong}), version="0")
+        assert "Not ready yet" in refused.words
+        assert told in refused.words
     visitor.post(f"{draft}/quick", **FIELDS, **both, version="0")
     assert "until 2199-12-31 20:30 UTC" in visitor.get(f"{draft}/create").words
     made = visitor.post(f"{draft}/create", people="100", dealers=servers.dealer.url)

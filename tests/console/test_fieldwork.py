@@ -13,6 +13,7 @@ from jrr.client.letters import usual_words
 from jrr.errors import ProtocolError
 from tests.console import WORK, Servers, Visitor, answer, answer_at_once
 from tests.console.test_life import created, draft_path
+from tests.survey.test_words_around import png
 
 PAGE = "https://page.example/page/"
 ANSWERS = {"sector": "office", "bribed": "no", "hours": 2}
@@ -118,15 +119,17 @@ def test_letters_have_ones_own_words_in_every_language_and_know_waves(
 def test_a_mistake_is_corrected_as_long_as_nobody_has_answered(
     servers: Servers, visitor: Visitor
 ) -> None:
-    path = draft_path(
-        visitor.post("/drafts/import", text=json.dumps(WORK | {"title": "Wrok"})).body
-    )
-    survey = created(visitor, path, people="60", dealers=servers.dealer.url)
+    times = {"opens": "2020-01-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z"}
+    asked = WORK | {"title": "Wrok", "survey": times | {"logo": png(40, 20)}}
+    path = draft_path(visitor.post("/drafts/import", text=json.dumps(asked)).body)
+    survey = created(visitor, path, people="60", dealers=servers.dealer.url, keep_days="9")
     invitations = servers.begin(survey, 4)  # open, and nobody has answered
     draft = draft_path(visitor.post(f"/surveys/{survey.hash}/correct").body)
     right = created(visitor, draft, **filled_in(visitor, draft))
     assert visitor.get(f"/surveys/{survey.hash}").status == 404
-    assert (right.capacity, right.dealing) == (survey.capacity, survey.dealing)
+    for name in ("capacity", "dealing", "logo", "opens", "closes", "keep_days"):
+        assert getattr(right, name) == getattr(survey, name)
+    assert (right.closes, right.logo) == (times["closes"], png(40, 20))
     # The same invitations, told to the new one.
     operator = servers.operator(right)
     operator.install()

@@ -92,7 +92,10 @@ def test_other_epsilons_and_people_are_planned_as_the_plan_itself() -> None:
         ("lost=120", "Cards lost, % must be from 0 and at most 99, got 120"),
         ("margin=0", "Margin, ± points must be above 0 and at most 100, got 0"),
         ("people=1", "People to invite must be"),
-        ("population=1", "People in the whole population must be"),
+        (
+            "people=2000&population=1999",
+            "People in the whole population must be at least the 2,000 people to invite, got 1999",
+        ),
         ("epsilon=no", "Privacy, ε must be a number"),
     ],
 )

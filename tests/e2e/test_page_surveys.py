@@ -17,6 +17,7 @@ from tests.browsing import DESKTOP
 from tests.e2e import Pair, ask
 from tests.e2e.test_page_screens import inspect
 from tests.e2e.visits import TRUTH, Visit, address_of, assert_forgotten, begun_draft, visiting
+from tests.survey.test_words_around import png
 
 SECTOR = {"en": "Where do you <b>work</b>?", "de": "Wo <b>arbeiten</b> Sie?"}
 # Labels of sensitive answers that are found nowhere else.
@@ -50,6 +51,7 @@ DOCUMENT: dict[str, Any] = {
             "text": {"en": "How angry?", "de": "Wie wütend?"},
             "labels": FURY,
             "prefer_not": True,
+            "section": {"en": "How you <b>feel</b>", "de": "Wie Sie sich fühlen"},
         },
         {
             "name": "mood",
@@ -69,6 +71,7 @@ DOCUMENT: dict[str, Any] = {
             "text": {"en": "Days ill?", "de": "Tage krank?"},
             "low": 0,
             "high": 20,
+            "or_more": True,
         },
         {
             "name": "welding",
@@ -86,7 +89,7 @@ OFFICE: dict[str, Any] = {
     "fury": "hidden-fury",
     "mood": 4,
     "pills": ["blue-pill"],
-    "days": 20,
+    "days": 35,  # counts as 20
 }
 WORKSHOP: dict[str, Any] = {
     "sector": "workshop",
@@ -176,6 +179,8 @@ def answer_question(visit: Visit, name: str, answer: Any, language: str) -> None
     question, page = QUESTIONS[name], visit.page
     page.locator("h1", has_text=question["text"][language]).wait_for()
     assert page.locator("fieldset > legend").count() == 1
+    sections = page.locator(".section").all_inner_texts()
+    assert sections == ([question["section"][language]] if "section" in question else [])
     badge = page.locator("#badge")
     assert ("changed" in (badge.get_attribute("class") or "")) is question.get("sensitive", True)
     if answer is None:
@@ -291,7 +296,8 @@ def by_keyboard(visit: Visit, answers: dict[str, Any]) -> None:
 def test_people_answer_all_kinds_of_questions(
     browser: Any, generous_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, operator, invitations = begun_draft(sqlite_pair, 6, DOCUMENT)
+    pilot = {"pilot": True, "logo": png(40, 20)}
+    survey, operator, invitations = begun_draft(sqlite_pair, 6, DOCUMENT, **pilot)
     answers = [OFFICE, WORKSHOP, WORKSHOP | {"age": 30}, OFFICE, OFFICE]
     bodies = []
     with answering(
@@ -301,6 +307,8 @@ def test_people_answer_all_kinds_of_questions(
         visit.photograph("survey-phone-0-introduction")
         assert visit.page.locator("details").first.get_attribute("open") is None
         assert "your device changes your answer by chance" in visit.text()
+        assert "This is a test of the survey" in visit.text()
+        visit.page.wait_for_function("document.querySelector('canvas.logo').width === 40")
         assert not any(sqlite_pair.dealer.url in url for _, url, _ in visit.requests)
         answer_all(visit, answers[0], shots="phone")
         visit.photograph("survey-phone-8-review")

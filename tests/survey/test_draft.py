@@ -64,7 +64,7 @@ def test_the_example_has_every_kind() -> None:
         (with_question(1, only_if={"place": "c"}), "must be answers of 'place', got 'c'"),
         (with_question(1, labels=["a", "b"]), "must be left out for 'yes-no'"),
         (with_question(4, low=10), "high of question 'fourth' must be above low"),
-        (with_question(1, kind="yesno"), "kind must be one of"),
+        (with_question(1, kind="yesno"), "kind of question .* must be one of"),
         (with_question(1, name="two words"), "name must be letters"),
         (with_question(1, text={"de": "?"}), "one for each of en"),
         (changed(epsilon=0), "epsilon must be"),

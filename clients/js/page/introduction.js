@@ -1,7 +1,7 @@
 // What a person reads before anything is asked: who asks, which answers are changed, what can be
 // found out as a number and a picture of people, and under a fold how it works.
 
-import { costView, lossOf } from "../src/survey.js";
+import { bytesOf, costView, lossOf } from "../src/survey.js";
 import { element, paragraph, wide } from "./elements.js";
 
 /** Four digits, rounded up as Python does, but for what adding floats may have put on top. */
@@ -52,6 +52,17 @@ export function around(text, key, gap, node, gaps = {}) {
 export function whoAsks(text, key, names, by, gaps = {}) {
   const asked = around(text, key, "who", element("bdi", {}, by ?? names.collector), gaps);
   return element("p", {}, ...asked, by ? ` ${text("goes_to", names)}` : "");
+}
+
+/** The picture of who asks. It is drawn, since policies of pages let no picture stand in a document. */
+export function logoOf({ logo, by }, shown) {
+  const canvas = element("canvas", { class: "logo", role: "img", "aria-label": by?.[shown] ?? "", width: 1, height: 1 });
+  if (!by) canvas.setAttribute("aria-hidden", "true");
+  createImageBitmap(new Blob([bytesOf(logo)], { type: "image/png" })).then((picture) => {
+    [canvas.width, canvas.height] = [picture.width, picture.height];
+    canvas.getContext("2d").drawImage(picture, 0, 0);
+  }, () => canvas.remove());
+  return canvas;
 }
 
 /** Whom to ask, if the document says: as text, never as a link. */

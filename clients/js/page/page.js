@@ -8,7 +8,7 @@ import { invitationSecret } from "../src/identity.js";
 import { Ledger } from "../src/ledger.js";
 import { IndexedDbStorage, MemoryStorage } from "../src/storage.js";
 import { acts, element, heading, paragraph } from "./elements.js";
-import { hosts, whomToAsk } from "./introduction.js";
+import { hosts, logoOf, whomToAsk } from "./introduction.js";
 import {
   inLanguage, lacksCards, progressWords, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage,
   tellsCardSums, thanksKey, tried,
@@ -96,11 +96,21 @@ function show(drawn, title, ...children) {
     top.dir = "auto"; // words of the survey
     top.className = "keep-lines";
   }
-  if (drawn === question) top.setAttribute("aria-describedby", "badge");
-  main.replaceChildren(top, ...children);
+  if (drawn === question) top.setAttribute("aria-describedby", "section badge");
+  main.replaceChildren(...above(drawn), top, ...children);
   document.body.append(about.parentElement); // a new screen, down to its last line: nothing moves
   top.focus({ preventScroll: true });
   scrollTo(0, 0);
+}
+
+/** What stands over a heading: whose survey it is, or what the next questions are about. */
+function above(drawn) {
+  const shown = survey && surveyLanguage(survey, language);
+  if (drawn === introduction && survey.logo) return [logoOf(survey, shown)];
+  if (drawn !== question || !walk.question.section) return [];
+  const section = inLanguage("p", walk.question.section[shown], shown, "section");
+  section.id = "section";
+  return [section];
 }
 
 function loading() {

@@ -1,6 +1,7 @@
 // One question as a form. What is chosen lives in it, and is handed over when "Next" is
 // pressed.
 
+import { told } from "../src/questions.js";
 import { acts, choices, element, foreign, numberInput, numberTyped, paragraph } from "./elements.js";
 
 const MOST_STEPS = 11; // of a scale whose steps are shown side by side
@@ -45,7 +46,12 @@ function several(question, labels, values, chosen, text) {
 
 function numberField(question, chosen, text, language) {
   const isWhole = question.kind === "scale";
-  const [low, high] = [question.low, question.high].map((end) => end.toLocaleString(language));
+  const end = (number, key, isOpen) => {
+    const shown = number.toLocaleString(language);
+    return isOpen ? text(key, { number: shown }) : shown;
+  };
+  const low = end(question.low, "or_less", question.or_less);
+  const high = end(question.high, "or_more", question.or_more);
   const input = numberInput(question.low, chosen, language);
   const parts = [
     element("label", { for: "number" }, text(isWhole ? "whole_number" : "number", { low, high })),
@@ -66,7 +72,7 @@ function numberField(question, chosen, text, language) {
     problem: text(isWhole ? "whole_number" : "number", { low, high }),
     read: () => {
       if (question.prefer_not && refuse.checked) return null;
-      const number = numberTyped(input.value, language);
+      const number = told(question, numberTyped(input.value, language));
       return fits(number) ? number : undefined;
     },
   };

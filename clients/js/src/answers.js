@@ -5,7 +5,7 @@ import { ArgumentError } from "./errors.js";
 import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
-import { NO_YES, answersOf } from "./questions.js";
+import { NO_YES, answersOf, told } from "./questions.js";
 import { askedAnswers } from "./survey.js";
 import { counted, jointReports, notAsked } from "./together.js";
 
@@ -23,7 +23,7 @@ function valueOf({ question, label, mechanism }, answer, words) {
     return Number(texts(label).some((text) => answer.includes(text)));
   }
   if (question.kind === "number") {
-    return roundedNumber([question.low, question.high], answer, words(1)[0], stepsOf(mechanism));
+    return roundedNumber([question.low, question.high], told(question, answer), words(1)[0], stepsOf(mechanism));
   }
   if (question.kind === "scale") {
     if (!Number.isInteger(answer) || answer < question.low || answer > question.high) throw refusal();

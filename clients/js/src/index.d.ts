@@ -22,6 +22,11 @@ export interface Question {
   /** Changed on this device; an open one is sent as it is. */
   readonly sensitive: boolean;
   readonly prefer_not?: boolean;
+  /** Of "number": its ends stand for all below, or above, too. */
+  readonly or_less?: boolean;
+  readonly or_more?: boolean;
+  /** What is read above the question, by language. */
+  readonly section?: Readonly<Record<string, string>>;
   /** Open questions, and the answers of which it is asked. */
   readonly only_if?: Readonly<Record<string, readonly string[]>>;
   readonly crossed?: readonly (readonly [string, number])[];
@@ -91,6 +96,10 @@ export interface Survey {
   readonly opens: string | null;
   readonly closes: string | null;
   readonly keep_days: number | null;
+  /** A small PNG in base64. */
+  readonly logo: string | null;
+  /** A test: people are told so. */
+  readonly pilot: boolean;
 }
 
 /** A label ("no" or "yes"), a number, labels of "several"; null: prefer not to say. */

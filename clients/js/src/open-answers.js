@@ -1,7 +1,7 @@
 // Open answers: sent as they are, checked here, and what they decide about later questions.
 
 import { ArgumentError } from "./errors.js";
-import { NO_YES } from "./questions.js";
+import { NO_YES, told } from "./questions.js";
 
 const DIGITS = 6;
 
@@ -46,8 +46,8 @@ function checked(question, answer, [language]) {
     throw refusal();
   }
   if (question.kind === "number" || question.kind === "scale") {
-    const fits = isBetween(answer, question) && (question.kind === "number" || Number.isInteger(answer));
-    if (fits) return answer;
+    const number = told(question, answer);
+    if (isBetween(number, question) && (question.kind === "number" || Number.isInteger(number))) return number;
     throw refusal();
   }
   const known = question.labels?.map((label) => label[language]) ?? NO_YES;

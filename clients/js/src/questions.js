@@ -11,7 +11,9 @@ const MOST_LABELS = 1000;
 const OTHER_WAVES = ["answered_wave_before", "answered_wave_after"]; // who answered them: nobody is asked
 const NAME = /^[\p{ID_Start}_]\p{ID_Continue}{0,59}$/u;
 const FIELDS = ["name", "kind", "text", "sensitive"];
-const OPTIONAL = ["prefer_not", "labels", "low", "high", "only_if", "crossed", "mechanism", "everything"];
+const OPTIONAL = [
+  "prefer_not", "or_less", "or_more", "section", "labels", "low", "high", "only_if", "crossed", "mechanism", "everything",
+];
 
 /** A text in each of the languages, and in no other. */
 export function isTexts(value, languages, most = 2000) {
@@ -52,12 +54,14 @@ function checkBranches({ only_if: branches = {}, name }, before) {
 
 function checkQuestion(question, languages, before) {
   check(hasFields(question, FIELDS, OPTIONAL), "a question");
-  const { name, kind, sensitive, prefer_not: preferNot = false } = question;
+  const { name, kind, sensitive, prefer_not: preferNot = false, or_less: orLess = false, or_more: orMore = false } = question;
   check(typeof name === "string" && NAME.test(name) && name !== "__proto__" && !OTHER_WAVES.includes(name), "a name");
   check(!before.some((other) => other.name === name), `${name}, which is there twice,`);
   check(KINDS.includes(kind) && isTexts(question.text, languages), name);
   check(typeof sensitive === "boolean" && typeof preferNot === "boolean", name);
   check(!(preferNot && sensitive && kind === "number"), name);
+  check(typeof orLess === "boolean" && typeof orMore === "boolean" && (kind === "number" || !(orLess || orMore)), name);
+  check(question.section === undefined || isTexts(question.section, languages), `section of ${name}`);
   check(sensitive === isObject(question.mechanism), `mechanism of ${name}`);
   checkLabels(question, languages);
   checkEnds(question);
@@ -77,6 +81,12 @@ export function checkQuestions(questions, languages) {
   }
   check(questions.some(({ sensitive }) => sensitive), "questions, of which none is sensitive,");
   return questions;
+}
+
+/** What is told of a number: beyond an end that stands for more, that end. */
+export function told({ low, high, or_less: orLess, or_more: orMore }, number) {
+  if (!Number.isFinite(number)) return number; // refused by whoever asked
+  return Math.min(Math.max(number, orLess ? low : -Infinity), orMore ? high : Infinity);
 }
 
 /** The answers that can be told apart, in the first language; for "several" of each label. */

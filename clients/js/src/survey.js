@@ -20,7 +20,7 @@ const FIELDS = [
 ];
 // Left out where they have these values.
 const DEFAULTS = {
-  colluders: 0, by: null, contact: null, opens: null, closes: null, invitations: true, min_cell: 20,
+  colluders: 0, by: null, contact: null, logo: null, opens: null, closes: null, invitations: true, min_cell: 20,
   results_every: 1, min_batch: 1, pilot: false, keep_days: null, waves: 1, wave: 1, panel: null, delta: 1e-6, together: [],
   cells: [], analyses: [],
 };
@@ -107,6 +107,18 @@ function checkConsent(consent, languages) {
   }
 }
 
+/** A small PNG in base64. */
+function isLogo(logo) {
+  if (!isText(logo, 24_000) || !/^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/u.test(logo)) return false;
+  const bytes = bytesOf(logo.slice(0, 32));
+  const start = String.fromCharCode(...bytes.slice(0, 16)) === "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+  const sides = start && bytes.length === 24 ? new DataView(bytes.buffer, 16) : null;
+  return sides !== null && [0, 4].every((at) => sides.getUint32(at) >= 1 && sides.getUint32(at) <= 1000);
+}
+
+/** What base64 stands for. */
+export const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+
 /** Refuse shared facts that are out of their ranges; the document with what it leaves out. */
 function readShared(document) {
   check(isObject(document) && isWhole(document.jrr_survey, 1), "jrr_survey");
@@ -130,6 +142,7 @@ function readShared(document) {
   check(typeof shared.delta === "number" && shared.delta >= 0 && shared.delta < 1, "delta");
   for (const name of ["invitations", "pilot"]) check(typeof shared[name] === "boolean", name);
   check(shared.keep_days === null || isWhole(shared.keep_days, 1), "keep_days");
+  check(shared.logo === null || isLogo(shared.logo), "logo");
   for (const name of ["opens", "closes"]) check(shared[name] === null || isText(shared[name], 100), name);
   checkAddress(shared.collector);
   return shared;
@@ -168,6 +181,8 @@ export async function readSurvey(bytes) {
     languages,
     by: shared.by,
     contact: shared.contact,
+    logo: shared.logo,
+    pilot: shared.pilot,
     questions,
     sensitive,
     together: shared.together,

@@ -6,6 +6,7 @@ import {
   belief, costTable, surveyCost, uploadOf, invitationSecret,
 } from "../src/index.js";
 import { asCondition } from "../src/open-answers.js";
+import { told } from "../src/questions.js";
 import { golden } from "./golden.js";
 
 const { invitation, conditions, ...surveys } = golden("survey");
@@ -230,6 +231,24 @@ test("a document that promises less than what holds is refused", async () => {
   await readSurvey(changed(() => {})); // the other changes are what is refused
 });
 
+// The beginning of a PNG of 40 × 20 pixels.
+const LOGO = "iVBORw0KGgoAAAANSUhEUgAAACgAAAAUCAAAAADa";
+
+test("what stands around questions is read, and a number beyond an open end is that end", async () => {
+  const survey = await readSurvey(changed((document) => {
+    Object.assign(document, { logo: LOGO, pilot: true });
+    document.questions[0].section = Object.fromEntries(document.languages.map((code) => [code, "Health"]));
+  }));
+  assert.deepEqual([survey.logo, survey.pilot, survey.questions[0].section.en], [LOGO, true, "Health"]);
+  const ends = { low: 0, high: 20 };
+  const numbers = [-1, 0, 7.5, 20, 21];
+  const of = (open) => numbers.map((number) => told({ ...ends, ...open }, number));
+  assert.deepEqual(of({}), numbers);
+  assert.deepEqual(of({ or_more: true }), [-1, 0, 7.5, 20, 20]);
+  assert.deepEqual(of({ or_less: true, or_more: true }), [0, 0, 7.5, 20, 20]);
+  assert.equal(told({ ...ends, or_more: true }, Infinity), Infinity); // is refused
+});
+
 test("documents that do not fit together are refused", async () => {
   const wrong = [
     (survey) => delete survey.questions[3].mechanism,
@@ -258,6 +277,10 @@ test("documents that do not fit together are refused", async () => {
     (survey) => (survey.title.en = "a\u202eb"),
     (survey) => (survey.invitations = 1),
     (survey) => (survey.questions[3].everything = 5), // of a loss that holds outright
+    (survey) => (survey.logo = "https://logo.example/logo.png"),
+    (survey) => (survey.logo = LOGO.replace("UgAAACgA", "UgAAECgA")), // wider than a device can show
+    (survey) => (survey.questions[0].section = { en: "one language only" }),
+    (survey) => (survey.questions[0].or_more = true), // of labels
   ];
   for (const change of wrong) {
     await assert.rejects(readSurvey(changed(change)), { name: "DamagedError" }, String(change));

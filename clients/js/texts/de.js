@@ -90,6 +90,8 @@ export default {
   answers: "Ihre Antwort",
   choose: "Bitte wählen Sie.",
   number: "Eine Zahl von {low} bis {high}",
+  or_less: "{number} oder weniger",
+  or_more: "{number} oder mehr",
   send: "Senden",
   offline: "Es gibt keine Verbindung zum Server, und es wurde keine Antwort gesendet. Bitte drücken Sie später noch einmal auf „Senden“.",
   sending: "Wird gesendet …",

@@ -90,6 +90,8 @@ export default {
   answers: "Your answer",
   choose: "Please choose.",
   number: "A number from {low} to {high}",
+  or_less: "{number} or less",
+  or_more: "{number} or more",
   send: "Send",
   offline: "There is no connection to the server, and no answer was sent. Please press “Send” again later.",
   sending: "Sending …",

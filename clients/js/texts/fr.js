@@ -90,6 +90,8 @@ export default {
   answers: "Votre réponse",
   choose: "Veuillez choisir.",
   number: "Un nombre de {low} à {high}",
+  or_less: "{number} ou moins",
+  or_more: "{number} ou plus",
   send: "Envoyer",
   offline: "Il n’y a pas de connexion au serveur, et aucune réponse n’a été envoyée. Veuillez appuyer de nouveau sur « Envoyer » plus tard.",
   sending: "Envoi …",

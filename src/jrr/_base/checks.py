@@ -27,7 +27,8 @@ def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
         shown = "a very long number"
     if len(shown) > _SHOWN:
         shown = shown[: _SHOWN - 3] + "..."
-    return ArgumentError(f"{argument} must be {allowed}, got {argument}={shown}")
+    named = "" if " " in argument else f"{argument}="  # words are said once
+    return ArgumentError(f"{argument} must be {allowed}, got {named}{shown}")
 
 
 def names_checked(function: Callable[P, T]) -> Callable[P, T]:

@@ -154,7 +154,7 @@ def _about(question: "Question", language: str) -> dict[str, str]:
     conditions = (
         f"{name}: {' or '.join(answers)}" for name, answers in (question.only_if or {}).items()
     )
-    answers = ", ".join(question.answers) or f"{question.low:g} to {question.high:g}"
+    answers = ", ".join(question.answers) or question.allowed_numbers.removeprefix("a number from ")
     if question.kind == "several" and not question.sensitive:
         answers = ", ".join(question.words)
     return {

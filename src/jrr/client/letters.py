@@ -29,6 +29,7 @@ p, ol { margin: 0 0 4mm; }
 .qr { width: 52mm; height: 52mm; flex: none; }
 .code { font: 13pt/1.5 "DejaVu Sans Mono", Consolas, monospace; letter-spacing: .02em; }
 .address { font: 9.5pt/1.4 "DejaVu Sans Mono", Consolas, monospace; overflow-wrap: anywhere; }
+.logo { max-height: 18mm; max-width: 100%; margin-bottom: 6mm; }
 .lines { white-space: pre-line; }
 .small { font-size: 10pt; color: #333; }
 @media screen { main { border-bottom: 1px dashed #999; } }
@@ -62,6 +63,7 @@ class Letter:
     words: str | None = None  # one's own, instead of what the catalogue says of the survey
     reminder: str = ""  # one of `REMINDERS`
     waves: int = 1  # how often its invitation can be used
+    logo: str | None = None  # of who asks: a PNG in base64
     also: tuple["Letter", ...] = ()  # the same in other languages, on the same sheet
 
 
@@ -101,6 +103,7 @@ def letter_of(
         words=(words or {}).get(spoken),
         reminder=checks.one_of("reminder", reminder, REMINDERS),
         waves=survey.waves,
+        logo=survey.logo,
     )
 
 
@@ -147,7 +150,7 @@ def letters_page(
         f'<!doctype html>\n<html lang="{known}" dir="{direction}">\n<head>\n'
         '<meta charset="utf-8">\n<meta name="robots" content="noindex">\n'
         '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n"
         f"<title>{escape(letter.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f"{sheets}\n</body>\n</html>\n"
     )
@@ -166,6 +169,9 @@ def _sheet(shown: str, invitation: str | None, *, page: str, link: str, letter: 
         _words(shown, invitation, page=page, link=link, letter=one, is_first=False)
         for one in letter.also
     ]
+    if letter.logo:  # letters of base64 need no escaping
+        src = f"data:image/png;base64,{letter.logo}"
+        parts.insert(0, f'<img class="logo" alt="{escape(letter.by or "")}" src="{src}">')
     return "\n".join(("<main>", *parts, "</main>"))
 
 

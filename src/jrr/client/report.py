@@ -148,7 +148,9 @@ def _participation(
     dealing = [one.get("seats", one.get("n")) for name, one in servers.items() if name != COLLECTOR]
     dealt = [count for count in dealing if count is not None]
     # Whoever is asked a question has answered it: the largest is of everybody, or of nearly all.
-    shown = [one for one in questions if one.n is not None]
+    # A question without cards says nothing of who had one.
+    dealt_to = {one.asked.name for one in survey.dealt}
+    shown = [one for one in questions if one.n is not None and one.name in dealt_to]
     most = max(shown, key=lambda one: one.n or 0, default=None)
     is_whole = most is not None and most.n == counts["reports"]
     return Participation(
@@ -178,6 +180,7 @@ class _Fetch:
             asked_if=_conditions(survey, question, self.language),
             drawn=None if drawn is None else (drawn.ask, len(drawn.questions)),
             ends=asked.answers[0].number,
+            open_ends=(question.or_less, question.or_more),
             perturbation=Perturbation(
                 mechanism=mechanism.name,
                 title=mechanism.title,

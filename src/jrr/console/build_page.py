@@ -18,17 +18,19 @@ from jrr.console.editing import (
     survey_options,
     what_is_wrong,
 )
-from jrr.console.pages import PREVIEW, PageRequest, download, goto, page, read, render
+from jrr.console.pages import PREVIEW, PageRequest, download, goto, in_words, page, read, render
 from jrr.console.survey_draft import draft_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.draft import SPLITS, Draft
 from jrr.survey.draft_toml import draft_toml
+from jrr.survey.question import FLAGS
 from jrr.survey.survey import read_survey
 
 YOURS = "your version"
 EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
     "sensitive": True,
-    "prefer_not": False,
+    **dict.fromkeys(FLAGS, False),
+    "section": {},
     "only_if": {},
     "labels": [],
     "crossed": [],
@@ -48,7 +50,7 @@ def _side(request: PageRequest, draft: StoredDraft) -> dict[str, Any]:
             more = survey_options(draft.settings)
             address = request.console.more[PREVIEW](asked, request.origin, more)
         except JrrError as error:
-            wrong = str(error)
+            wrong = in_words(error)
     return {"draft": draft, "wrong": wrong, "preview": address}
 
 

@@ -103,7 +103,7 @@ def _correct(request: PageRequest) -> Response:
 def _copied(
     console: Console, survey: Survey, *, after: str = "", corrects: str = ""
 ) -> StoredDraft:
-    """A new draft of the same questions, words and choices; its times are new."""
+    """A new draft of the same questions, words and choices, and for a correction the same times."""
     own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
     consent = {language: words.strip() for language, words in own.items() if words.strip()}
     above = survey.guarantee("dealer") - survey.guarantee("cards")
@@ -120,9 +120,10 @@ def _copied(
         "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
         "corrects": corrects,
     }
-    draft = StoredDraft(
-        draft_of(survey).to_dict(), settings=NO_SETTINGS | {"consent": consent, "form": chosen}
-    )
+    settings = NO_SETTINGS | {"consent": consent, "form": chosen, "logo": survey.logo or ""}
+    if corrects:  # the same survey with other words: its times are right
+        settings |= {"opens": (survey.opens or "")[:16], "closes": (survey.closes or "")[:16]}
+    draft = StoredDraft(draft_of(survey).to_dict(), settings=settings)
     add_draft(console.engine, draft)
     return draft
 

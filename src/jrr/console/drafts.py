@@ -31,7 +31,7 @@ TABLE = Table(
 )
 SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
 NO_SETTINGS: dict[str, Any] = {
-    **{"consent": {}, "opens": "", "closes": ""},
+    **{"consent": {}, "opens": "", "closes": "", "logo": ""},
     "form": {},  # what the page that creates the survey is filled in with
 }
 

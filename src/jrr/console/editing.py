@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jrr._base import checks
-from jrr.console.pages import Form
+from jrr.console.pages import Form, in_words
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.analyses import cells_for
 from jrr.survey.draft import Draft
-from jrr.survey.question import THEN_AND_NOW
-from jrr.survey.settings import request_fields
+from jrr.survey.question import FLAGS, THEN_AND_NOW
+from jrr.survey.settings import FILES, request_fields
 
 KIND_WORDS = {
     "yes-no": "Yes or no",
@@ -82,24 +82,25 @@ def read_document(form: Form) -> dict[str, Any]:
 
 
 def read_settings(form: Form) -> dict[str, Any]:
-    """What a survey has beside its draft: a text before the consent, and its times."""
+    """What a survey has beside its draft: a text before the consent, its times, a logo."""
     languages = form.get("languages", "en").split() or ["en"]
     texts = {code: form.get(f"consent.{code}") for code in languages}
     return {
         "consent": {code: text for code, text in texts.items() if text},
         "opens": form.get("opens"),
         "closes": form.get("closes"),
+        "logo": form.get("logo"),
     }
 
 
 def stored_settings(settings: Mapping[str, Any], languages: Iterable[str]) -> dict[str, Any]:
     """What a file says of them; what else it says is chosen when the survey is created."""
-    if "consent_file" in settings:  # a file of the server's is nobody's business
-        allowed = "left out here: write the words themselves, as consent"
-        raise checks.refusal("consent_file", settings["consent_file"], allowed)
+    for name in settings.keys() & set(FILES):  # a file of the server's is nobody's business
+        instead = name.removesuffix("_file")
+        raise checks.refusal(name, settings[name], f"left out here: what is in it, as {instead}")
     found = request_fields(settings, languages)
     stored = {name: (found.get(name) or "")[:16] for name in ("opens", "closes")}  # to the minute
-    return {"consent": found.get("consent", {}), **stored}
+    return {"consent": found.get("consent", {}), "logo": found.get("logo", ""), **stored}
 
 
 def survey_options(settings: dict[str, Any]) -> dict[str, Any]:
@@ -110,6 +111,7 @@ def survey_options(settings: dict[str, Any]) -> dict[str, Any]:
     """
     return {
         "consent": settings["consent"] or None,
+        "logo": settings["logo"] or None,
         "opens": _time("opens", settings["opens"]),
         "closes": _time("closes", settings["closes"]),
     }
@@ -156,8 +158,7 @@ def what_is_wrong(document: dict[str, Any]) -> str:
     try:
         cells_for(Draft.from_dict(document))
     except JrrError as error:
-        words = str(error)
-        return f"{words[:1].upper()}{words[1:]}"
+        return in_words(error)
     return ""
 
 
@@ -173,6 +174,11 @@ def _question(
         "sensitive": form.get(f"{start}sensitive") == "yes",
         "prefer_not": form.get(f"{start}prefer_not") == "yes",
     }
+    if kind == "number":
+        question |= {flag: form.get(f"{start}{flag}") == "yes" for flag in FLAGS}
+    section = {code: form.get(f"{start}section.{code}") for code in languages}
+    if any(section.values()):
+        question["section"] = section
     question |= _of_kind(form, start, kind, languages)
     for name in ("weight", "margin"):
         if form.get(f"{start}{name}"):
@@ -255,6 +261,7 @@ def _all_texts(document: dict[str, Any]) -> list[dict[str, str]]:
     found = [document["title"], *(document[name] for name in NAMED if name in document)]
     for question in document["questions"]:
         found += [question["text"], *question.get("labels", ())]
+        found += [question["section"]] if question.get("section") else []
     return found
 
 

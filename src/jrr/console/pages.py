@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -37,7 +38,6 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "epsilon": "Privacy, ε",
     "trust": "Trust in the dealer",
     "margin": "Margin, ± points",
-    "questions": "Yes-no questions",
     "population": "People in the whole population",
     "min_cell": "Smallest group shown",
     "min_batch": "Fewest answers of any result",
@@ -61,7 +61,25 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "consent": "What people read before they agree",
     "n": "How many were dealt to",
     "sums": "The file of sums",
+    "split": "Split of ε",
+    "ask": "Questions asked of each person",
+    "analyses": "Analyses, a line each",
+    "logo": "Logo",
+    "text": "Question",
+    "labels": "Answers, a line each",
+    "low": "From",
+    "high": "To",
+    "low and high": "From and To",
+    "name": "Name in results",
+    "kind": "Kind",
+    "weight": "Weight",
+    "only_if": "Asked only if",
+    "section": "Words above the question",
+    "prefer_not": "“Prefer not to say”",
+    "or_less": "“or less”",
+    "or_more": "“or more”",
 }
+_OF_QUESTION = re.compile(r"(.+) of question '(.+)'")
 MOST_FIELDS = 20_000  # of a form
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -336,7 +354,13 @@ def in_words(error: JrrError | Problem) -> str:
         words = detail if found else words
     field, must, rest = words.partition(" must ")
     rest = rest.replace(f"got {field}=", "got ")
-    words = f"{FIELD_WORDS.get(field, field)}{must}{rest}"
+    of_question = _OF_QUESTION.fullmatch(field)
+    if of_question is None:
+        words = f"{FIELD_WORDS.get(field, field)}{must}{rest}"
+    else:  # the page has the same field for every question
+        name, question = of_question.groups()
+        named = "Wanted margin" if name == "margin" else FIELD_WORDS.get(name, name)
+        words = f"{named}, in “{question}”,{must}{rest}"
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 
 

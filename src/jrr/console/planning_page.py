@@ -91,17 +91,18 @@ def _read(request: PageRequest) -> tuple[PlanWish, float]:
         document = read(request.console, find_draft, draft).document
         text = json.dumps(Draft.from_dict(document).to_dict(), sort_keys=True)
     else:
-        count = checks.integer("questions", _number(query, "questions"), 1, 50)
+        count = checks.integer("yes-no questions", _number(query, "questions"), 1, 50)
         text = json.dumps(yes_no_questions(count), sort_keys=True)
     trust = checks.one_of("trust", query.get("trust", FIELDS["trust"]), tuple(TRUST))
+    people = checks.integer("people", _number(query, "people"), 2, 10**9)
     wish = PlanWish(
         draft=text,
-        people=checks.integer("people", _number(query, "people"), 2, 10**9),
+        people=people,
         response=_percent(query, "response", 0.0, 100.0, open_low=True) / 100,
         epsilon=checks.epsilon("epsilon", _number(query, "epsilon")),
         dealer_above=float(trust),
         lost=_percent(query, "lost", 0.0, 99.0) / 100,
-        population=_population(query),
+        population=_population(query, people),
         branches=_branches(query, text),
     )
     return wish, _percent(query, "margin", 0.0, 100.0, open_low=True) / 100
@@ -113,10 +114,13 @@ def _percent(query: Form, name: str, low: float, high: float, *, open_low: bool 
     return checks.real(name, _number(query, name), allowed, low, high, open_low=open_low)
 
 
-def _population(query: Form) -> int | None:
+def _population(query: Form, people: int) -> int | None:
     if not query.get("population"):
         return None
-    return checks.integer("population", _number(query, "population"), 2, 10**12)
+    population = checks.integer("population", _number(query, "population"), 2, 10**12)
+    if population < people:
+        raise checks.refusal("population", population, f"at least the {people:,} people to invite")
+    return population
 
 
 def _branches(query: Form, draft: str) -> tuple[tuple[str, float], ...]:

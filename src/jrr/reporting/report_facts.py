@@ -74,6 +74,7 @@ class ReportedQuestion:
     cardless: int = 0
     answers: tuple[ReportedAnswer, ...] = ()
     ends: tuple[float, float] | None = None  # of a number, whose mean is told
+    open_ends: tuple[bool, bool] = (False, False)  # whether they stand for all beyond, too
     reason: str | None = None  # why there is no result
 
     @property

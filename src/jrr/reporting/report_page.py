@@ -170,7 +170,14 @@ class _Page:
             shown, every = count(MOST_BARS), count(len(question.answers))
             parts.append(_note(say("results.largest", shown=shown, all=every)))
         if question.ends is not None:
-            low, high = map(self.numerals.short, question.ends)
+            low, high = (
+                say(f"results.{key}", number=self.numerals.short(end))
+                if is_open
+                else self.numerals.short(end)
+                for key, end, is_open in zip(
+                    ("or_less", "or_more"), question.ends, question.open_ends, strict=True
+                )
+            )
             caption = say("results.caption_mean", n=count(question.n), low=low, high=high)
         else:
             caption = say("results.caption", n=count(question.n))

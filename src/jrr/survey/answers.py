@@ -62,7 +62,8 @@ def value_of(one: "SensitiveQuestion", answer: Any, rng: "Rng" = None) -> int:
             return int(one.label in label_places(question, answer))
         if question.kind == "number":
             ends = Numbers(question.low, question.high, one.mechanism)
-            return int(ends.steps([float(answer)], rng)[0])
+            number = checks.real("answer", float(answer), question.allowed_numbers)
+            return int(ends.steps([question.told(number)], rng)[0])
         if question.kind == "choice" and not isinstance(answer, str):
             return checks.integer("answer", answer, 0, len(question.labels) - 1)
         if question.kind == "choice":
@@ -80,7 +81,7 @@ def value_of(one: "SensitiveQuestion", answer: Any, rng: "Rng" = None) -> int:
         told = ", ".join(map(repr, question.answers)) if question.kind != "number" else ""
         allowed = {
             "several": "a list of its labels",
-            "number": f"a number from {question.low:g} to {question.high:g}",
+            "number": question.allowed_numbers,
         }.get(question.kind, f"one of {told:.500}")
         raise ArgumentError(
             f"the answer to {question.name!r} must be {allowed}, got another"

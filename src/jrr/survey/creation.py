@@ -68,6 +68,7 @@ class SurveyRequest:
     pilot: bool = False  # a test, with any number of people: it may be thrown away at any time
     consent: Mapping[str, str] | None = None  # by language, of one's own
     consent_version: str = "1"
+    logo: str | None = None  # of who asks: a small PNG in base64
     after: Survey | None = None  # the wave before: the same people are asked again
     analyses: tuple[str, ...] = ()  # what is to be made of it, beside what the draft names
 
@@ -195,6 +196,7 @@ class SurveyRequest:
             delta=self.delta,
             consent=self._consent(),
             consent_version=self.consent_version,
+            logo=self.logo,
         )
         if self.after is not None:
             survey = _next_wave(self.after, survey)

@@ -28,7 +28,7 @@ def draft_toml(draft: Draft) -> str:
 
 def _lines(fields: Mapping[str, Any]) -> str:
     found = dict(fields)
-    for name in {"title", "by", "contact", "text"} & set(fields):
+    for name in {"title", "by", "contact", "text", "section"} & set(fields):
         found[name] = _text(fields[name])
     if "labels" in fields:
         found["labels"] = [_text(label) for label in fields["labels"]]

@@ -21,6 +21,7 @@ MARGIN = 0.03  # half an interval of 95% that a question is asked for, unless it
 THEN_AND_NOW = "then-and-now"  # in drafts: a choice of the pairs of two times' no and yes
 NO_YES = ("no", "yes")  # the answers to "yes-no", in documents and results
 PREFER_NOT = "prefer not to say"  # one more answer, where a question has it
+FLAGS = ("prefer_not", "or_less", "or_more")  # of a question, left out where they are false
 NOT_ASKED = "not asked"  # stands for the open answer of somebody whom the question was not shown
 
 
@@ -40,6 +41,9 @@ class Question:
         weight: its share of the budget with the split "weight".
         margin: how exact it is to be with the split "margin": half an interval of 95%.
         prefer_not: whether "prefer not to say" is one more answer.
+        or_less: of "number": whether the lowest stands for all below it, too.
+        or_more: of "number": whether the highest stands for all above it, too.
+        section: what is read above the question, such as what the next ones are about.
         only_if: open questions -> the answers of which it is asked, or () for everybody.
         crossed: of two questions that are asked as one: the name of each and how many answers it
             has; the labels are their pairs, the second one's answers varying fastest.
@@ -55,6 +59,9 @@ class Question:
     weight: float = 1.0
     margin: float = MARGIN
     prefer_not: bool = False
+    or_less: bool = False
+    or_more: bool = False
+    section: Texts | None = None
     only_if: Mapping[str, tuple[str, ...]] | None = None
     crossed: tuple[tuple[str, int], ...] = ()
 
@@ -94,6 +101,17 @@ class Question:
             words = NO_YES
         return (*words, PREFER_NOT) if self.prefer_not else words
 
+    def told(self, number: float) -> float:
+        """What is told of a number: beyond an end that stands for more, that end."""
+        least = self.low if self.or_less else -math.inf
+        return min(max(number, least), self.high if self.or_more else math.inf)
+
+    @property
+    def allowed_numbers(self) -> str:
+        """Which numbers may be answered, in words."""
+        low = f"{self.low:g}{' or less' if self.or_less else ''}"
+        return f"a number from {low} to {self.high:g}{' or more' if self.or_more else ''}"
+
     @property
     def as_asked(self) -> "Question":
         """The same without what only the planning needs."""
@@ -112,8 +130,11 @@ class Question:
             "text": dict(self.text),
             "sensitive": self.sensitive,
         }
-        if self.prefer_not:
-            found["prefer_not"] = True
+        for name in FLAGS:
+            if getattr(self, name):
+                found[name] = True
+        if self.section is not None:
+            found["section"] = dict(self.section)
         if self.labels:
             found["labels"] = [dict(label) for label in self.labels]
         if self.kind in ("scale", "number"):
@@ -221,7 +242,7 @@ def check_open_answer(question: Question, answer: Any) -> Any:
     """An answer of this question. A refusal does not repeat it: it may be meant for nobody."""
     words = question.words or NO_YES
     allowed = {
-        "number": f"a number from {question.low:g} to {question.high:g}",
+        "number": question.allowed_numbers,
         "scale": f"a whole number from {question.low:g} to {question.high:g}",
         "several": f"a list of {', '.join(map(repr, words)):.300}, each once",
     }.get(question.kind, f"one of {', '.join(map(repr, words)):.300}")
@@ -229,7 +250,10 @@ def check_open_answer(question: Question, answer: Any) -> Any:
         return None
     try:
         if question.kind == "number":
-            return checks.real("answer", answer, allowed, question.low, question.high)
+            number = checks.real("answer", answer, allowed)
+            return checks.real(
+                "answer", question.told(number), allowed, question.low, question.high
+            )
         if question.kind == "scale":
             return checks.integer(
                 "answer", answer, math.ceil(question.low), math.floor(question.high)

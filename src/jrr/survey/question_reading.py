@@ -7,9 +7,17 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.protocol.texts import check_text
-from jrr.reporting.catalogue import text as words_of
 from jrr.survey.other_waves import AFTER, BEFORE
-from jrr.survey.question import KINDS, MARGIN, NO_YES, THEN_AND_NOW, Kind, Question, Texts
+from jrr.survey.question import (
+    FLAGS,
+    KINDS,
+    MARGIN,
+    NO_YES,
+    THEN_AND_NOW,
+    Kind,
+    Question,
+    Texts,
+)
 
 MOST_QUESTIONS = 200
 MOST_CROSSED = 30  # pairs of answers that somebody can choose from
@@ -24,7 +32,8 @@ _FIELDS = (
     "sensitive",
     "weight",
     "margin",
-    "prefer_not",
+    *FLAGS,
+    "section",
     "only_if",
     "crossed",
 )
@@ -120,7 +129,7 @@ def _told(question: Question, languages: tuple[str, ...]) -> Sequence[Texts]:
     if question.kind == "choice":
         return question.labels
     if question.kind == "yes-no":
-        return [{code: words_of(code, word) for code in languages} for word in NO_YES]
+        return [{code: _words_of(code, word) for code in languages} for word in NO_YES]
     steps = range(round(question.low), round(question.high) + 1)
     return [dict.fromkeys(languages, str(step)) for step in steps]
 
@@ -137,17 +146,20 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         raise checks.refusal("name", name, "another name: it is that of who answered other waves")
     if name.endswith("_carded"):
         raise checks.refusal("name", name, "without _carded at its end: exports need that")
-    kind: Any = checks.one_of("kind", fields["kind"], (*KINDS, THEN_AND_NOW))
+    kind: Any = checks.one_of(f"kind of {where}", fields["kind"], (*KINDS, THEN_AND_NOW))
     if kind == THEN_AND_NOW:
         pairs = [
-            {code: words_of(code, f"then_and_now.{at}") for code in languages} for at in range(4)
+            {code: _words_of(code, f"then_and_now.{at}") for code in languages} for at in range(4)
         ]
         both = [["then", 2], ["now", 2]]
         kind, fields = "choice", {"labels": pairs, **fields, "crossed": both}
     sensitive = _flag(where, "sensitive", fields.get("sensitive", True))
     low, high = _range(where, kind, fields)
-    prefer_not = _flag(where, "prefer_not", fields.get("prefer_not", False))
-    if prefer_not and sensitive and kind == "number":
+    flags = {flag: _flag(where, flag, fields.get(flag, False)) for flag in FLAGS}
+    for flag in ("or_less", "or_more"):
+        if flags[flag] and kind != "number":
+            raise ArgumentError(f"{flag} of {where} must be left out for {kind!r}")
+    if flags["prefer_not"] and sensitive and kind == "number":
         raise ArgumentError(
             f"prefer_not of {where} must be false: a perturbed number has no answer beside it; ask "
             "with a yes-no question before it, or with a scale"
@@ -160,9 +172,12 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         low=low,
         high=high,
         sensitive=sensitive,
-        weight=checks.positive("weight", fields.get("weight", 1.0)),
-        margin=checks.real("margin", fields.get("margin", MARGIN), "above 0", 0.0, open_low=True),
-        prefer_not=prefer_not,
+        weight=checks.positive(f"weight of {where}", fields.get("weight", 1.0)),
+        margin=checks.real(
+            f"margin of {where}", fields.get("margin", MARGIN), "above 0", 0.0, open_low=True
+        ),
+        **flags,
+        section=_section(where, fields.get("section"), languages),
         only_if=_branches(where, fields.get("only_if")),
         crossed=_parts(where, fields),
     )
@@ -182,6 +197,16 @@ def _parts(where: str, fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]
         pass
     told = "two names with numbers of answers, whose pairs are the labels"
     raise checks.refusal(f"crossed of {where}", given, told)
+
+
+def _section(where: str, given: object, languages: tuple[str, ...]) -> Texts | None:
+    return None if given is None else read_texts(f"section of {where}", given, languages)
+
+
+def _words_of(language: str, key: str) -> str:
+    from jrr.reporting.catalogue import text  # of no use on a device, which reads documents
+
+    return text(language, key)
 
 
 def _check_place(question: Question, before: Sequence[Question]) -> None:
@@ -269,7 +294,7 @@ def _range(where: str, kind: Kind, fields: Mapping[str, Any]) -> tuple[float, fl
         return 0.0, 1.0
     defaults = (1.0, 5.0) if kind == "scale" else (None, None)
     ends = [
-        checks.real(name, fields.get(name, default), "a finite number", -1e12, 1e12)
+        checks.real(f"{name} of {where}", fields.get(name, default), "a finite number", -1e12, 1e12)
         for name, default in zip(("low", "high"), defaults, strict=True)
     ]
     if not ends[0] < ends[1]:

@@ -1,7 +1,7 @@
 """Seldom used settings of a survey: the table [survey] of a draft, or words on a command line.
 
-Each is a field of `SurveyRequest` (jrr.survey.creation) of the same name, but `consent_file`, which
-names a file.
+Each is a field of `SurveyRequest` (jrr.survey.creation) of the same name, but `consent_file` and
+`logo_file`, which name files.
 """
 
 import math
@@ -12,6 +12,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.survey.logo import read_logo
 from jrr.survey.question_reading import checked_fields
 
 UNBOUNDED = "unbounded"  # as a dealer's ε: trusted without bound
@@ -102,8 +103,11 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "consent": _texts,
     "consent_file": _word,
     "consent_version": _word,
+    "logo": _word,
+    "logo_file": _word,
 }
 SETTINGS = tuple(_READ)
+FILES = ("consent_file", "logo_file")  # settings that name a file
 
 
 def read_settings(given: object) -> dict[str, Any]:
@@ -135,8 +139,14 @@ def split_settings(texts: Iterable[str]) -> dict[str, str]:
 
 
 def request_fields(settings: Mapping[str, Any], languages: Iterable[str]) -> dict[str, Any]:
-    """Settings as fields of a `SurveyRequest`; reads the file of the consent text."""
-    found = {name: value for name, value in settings.items() if name != "consent_file"}
+    """Settings as fields of a `SurveyRequest`; reads the files of the consent text and the logo."""
+    found = {name: value for name, value in settings.items() if name not in FILES}
+    if "logo_file" in settings:
+        if "logo" in settings:
+            raise checks.refusal(
+                "logo_file", settings["logo_file"], "left out where there is a logo"
+            )
+        found["logo"] = read_logo(Path(settings["logo_file"]))
     file, texts = settings.get("consent_file"), settings.get("consent", {})
     if file is not None:
         if texts:

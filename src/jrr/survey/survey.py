@@ -25,6 +25,7 @@ from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
 from jrr.protocol.texts import check_text, read_time
 from jrr.survey.costs import cost_table
 from jrr.survey.grouping import checked_by
+from jrr.survey.logo import check_logo
 from jrr.survey.other_waves import AFTER, YES, wave_answers
 from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.question import OpenAnswers, Question, Texts, covariates_of, is_asked
@@ -59,6 +60,7 @@ class Survey:
     consent_version: str = "1"
     by: Texts | None = None  # who asks: an organisation or a person
     contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
+    logo: str | None = None  # of who asks: a small PNG in base64
     opens: str | None = None  # UTC, as 2026-01-31T12:00:00Z
     closes: str | None = None
     invitations: bool = True  # False: anybody may answer, as often as they like
@@ -110,6 +112,8 @@ class Survey:
     def _check_texts(self) -> None:
         check_text("nonce", self.nonce, 100)
         check_text("consent_version", self.consent_version, 100)
+        if self.logo is not None:
+            check_logo(self.logo)
         if set(self.consent) != set(self.languages):
             allowed = f"a text for each of {', '.join(self.languages)}"
             raise checks.refusal("consent", sorted(self.consent), allowed)

@@ -62,6 +62,7 @@ class SurveyDocument(Message):
     colluders: int = 0
     by: dict[str, str] | None = None
     contact: dict[str, str] | None = None
+    logo: str | None = None
     opens: str | None = None
     closes: str | None = None
     invitations: bool = True
@@ -84,6 +85,7 @@ _PLAIN = (  # fields that stand in the document as they are
     "capacity",
     "nonce",
     "colluders",
+    "logo",
     "opens",
     "closes",
     "invitations",

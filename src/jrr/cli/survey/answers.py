@@ -141,7 +141,7 @@ def ask_all(
 def _ask(question: "Question", language: str, to_error: bool) -> Any:
     hidden = question.sensitive
     if question.kind == "number":
-        words = f"A number from {question.low:g} to {question.high:g}"
+        words = question.allowed_numbers.capitalize()
         return click.prompt(
             words, type=float, hide_input=hidden and sys.stdin.isatty(), err=to_error
         )

@@ -51,8 +51,15 @@ function invitationsOf(text) {
 for (const input of document.querySelectorAll("input[type=file][data-into]")) {
   input.addEventListener("change", async () => {
     if (!input.files.length) return;
-    const text = await input.files[0].text();
-    document.getElementById(input.dataset.into).value = "own" in input.dataset ? invitationsOf(text) : text;
+    const field = document.getElementById(input.dataset.into);
+    if ("picture" in input.dataset) {
+      const bytes = new Uint8Array(await input.files[0].arrayBuffer());
+      field.value = bytes.length > 18_000 ? "too large" : btoa(String.fromCharCode(...bytes));
+    } else {
+      const text = await input.files[0].text();
+      field.value = "own" in input.dataset ? invitationsOf(text) : text;
+    }
+    field.dispatchEvent(new Event("change", { bubbles: true })); // kept at once, where the form does so
   });
 }
 
