@@ -22,6 +22,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 |---|---|
 | `jrr plan` | chooses a mechanism, compares it with all the others, states what each adversary can learn |
 | `jrr plan explain` | what to tell contributors, and a paragraph for an ethics board |
+| `jrr plan effect` | how likely a difference of groups or a coefficient is found, and with how many people |
 | `jrr plan margin` | how many people, or which ε, give a wanted margin |
 | `jrr plan number` | a mechanism for the mean of a number |
 | `jrr plan survey` | how exact every question of a draft would be |

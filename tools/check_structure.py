@@ -51,7 +51,7 @@ NOUN = re.compile(r"^### jrr\.(?!errors\.)(?:\w+\.)*([A-Z]\w*)$", re.MULTILINE)
 
 MOST_OPTIONS = 25
 TREE = {  # a command, and those below it
-    "plan": {"compare", "explain", "margin", "number", "rounds", "survey", "two-phase"},
+    "plan": {"compare", "effect", "explain", "margin", "number", "rounds", "survey", "two-phase"},
     "survey": {
         *("create", "invite", "open", "enrol", "deal", "deal-in-group", "answer", "ledger"),
         *("show", "close", "change", "export", "report", "delete", "extend", "ethics"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
     from jrr.planning.algorithm1 import algorithm1
+    from jrr.planning.effects import power_of_effect, required_n_for_effect
     from jrr.planning.numbers import NumberPlan, plan_number
     from jrr.planning.plans import Plan, plan
     from jrr.planning.required import required_epsilon, required_n
@@ -95,10 +96,12 @@ __all__ = [
     "plan_two_phases",
     "pooled",
     "postprocess",
+    "power_of_effect",
     "read_reports",
     "regress_frame",
     "required_epsilon",
     "required_n",
+    "required_n_for_effect",
     "shuffled_delta",
     "shuffled_epsilon",
     "shuffled_rr",
@@ -156,7 +159,9 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "read_reports": "jrr.telemetry.report_lines",
     "regress_frame": "jrr.tables.frame_regression",
     "required_epsilon": "jrr.planning.required",
+    "power_of_effect": "jrr.planning.effects",
     "required_n": "jrr.planning.required",
+    "required_n_for_effect": "jrr.planning.effects",
     "shuffled_delta": "jrr.privacy.shuffled",
     "shuffled_epsilon": "jrr.privacy.shuffled",
     "shuffled_rr": "jrr.planning.shuffled",

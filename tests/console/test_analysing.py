@@ -119,7 +119,7 @@ def test_what_was_not_closed_on_is_refused_with_the_reason(
 ) -> None:
     survey, _ = finished(servers, ("sector",), tmp_path)
     page = shown(visitor, survey, what="groups", question="bribed", by_shift="yes")
-    assert "and dealers announced sums of the groups of sector, once: groups are planned" in page.words
+    assert "announced sums of the groups of sector, once: groups are planned" in page.words
     assert "<svg" not in page.body
 
 

@@ -8,6 +8,7 @@ import pytest
 from jrr.cli.app import run
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError
+from jrr.planning.effects import group_stderr
 from jrr.survey.analyses import analysis_lines
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
@@ -20,6 +21,9 @@ OPEN = [
     {"name": "sex", "kind": "choice", "labels": ["f", "m"], "text": "?", "sensitive": False},
     {"name": "age", "kind": "number", "low": 18, "high": 90, "text": "?", "sensitive": False},
 ]
+
+
+TWO = [{"name": name, "kind": "yes-no", "text": "?"} for name in ("a", "b")]
 
 
 def request_of(*analyses: str, people: int = 2_000, **more: Any) -> SurveyRequest:
@@ -54,6 +58,24 @@ def test_what_will_not_be_possible_is_said() -> None:
     assert not request_of("pairs", waves=2).planned_analyses()[0].refused
     (small,) = request_of("groups: dept × sex", people=60).planned_analyses()
     assert "cells will be merged" in small.note
+
+
+def test_weights_and_coefficients_have_margins() -> None:
+    """Of a coefficient that of two halves: by hand, open answers and perturbation at a share."""
+    asked = ("totals", "weights: dept", "regression: dept, sex")
+    request = request_of(*asked)
+    total, weighted, coefficient = request.planned_analyses()
+    assert request.survey().cells == ("dept", "sex")
+    assert weighted.margins == total.margins
+    (planned,) = request.plan().questions
+    f, n = 0.1, 2_000
+    of_half = group_stderr(planned.plan, n / 2, 3, f) ** 2 + f * (1 - f) / (n / 2)
+    expected = 1.96 * (2 * of_half) ** 0.5 / (f * (1 - f))
+    assert coefficient.margins["bribed"] == pytest.approx(expected, rel=1e-3)
+    together = request_of(*asked, split="together", questions=[*OPEN, *TWO]).planned_analyses()
+    assert set(together[2].margins) == {"a", "b"}
+    with pytest.raises(ArgumentError, match="weights: and open questions"):
+        request_of("weights").planned_analyses()
 
 
 def pairs_of(*questions: dict[str, Any], **more: Any) -> Any:

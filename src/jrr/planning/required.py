@@ -1,6 +1,5 @@
 """How many people, or which ε, for a wanted margin of error."""
 
-import bisect
 import math
 from typing import Any
 
@@ -9,6 +8,7 @@ from jrr.estimation.estimates import Population, quantile
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
 from jrr.planning.defaults import LOST
+from jrr.planning.effects import fewest_even
 from jrr.planning.plans import MechanismWord, plan
 from jrr.privacy.views import PlanView
 
@@ -73,8 +73,8 @@ def required_n(
     asked: dict[str, Any] = {"k": k, "lost": lost, "announced": announced, "view": view}
     asked |= {"mechanism": mechanism, "frequency": frequency, "delta": delta}
 
-    def enough(pairs: int) -> bool:
-        chosen = plan(2 * pairs, epsilon, colluders, dealer_epsilon=dealer_epsilon, **asked)
+    def enough(people: int) -> bool:
+        chosen = plan(people, epsilon, colluders, dealer_epsilon=dealer_epsilon, **asked)
         error = chosen.stderr(population=population, population_size=population_size)
         return z * error <= margin
 
@@ -84,13 +84,12 @@ def required_n(
             "population_size", population_size, f"at least {2 * fewest}", 2 * fewest
         )
         most = min(most, int(people))
-    low, high = fewest - 1, fewest
-    while not enough(high):
-        if high >= most // 2:
-            raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
-        low, high = high, min(2 * high, most // 2)
-    between = range(low + 1, high)
-    return 2 * (low + 1 + bisect.bisect_left(between, True, key=enough))
+    return fewest_even(
+        enough,
+        lambda: checks.refusal("margin", margin, f"reachable with at most {most} contributors"),
+        least=2 * fewest,
+        most=most,
+    )
 
 
 @checks.names_checked

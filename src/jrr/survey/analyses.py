@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
 from jrr.estimation.told_sums import CROSSED_BY
+from jrr.planning.effects import effect_stderr, group_stderr
+from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
 from jrr.survey.other_waves import NO_SECOND_SUM, why_no_pairs
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from jrr.survey.plan import DraftPlan, QuestionPlan
     from jrr.survey.survey import Survey
 
-KINDS = ("totals", "groups", "pairs", "regression")
+KINDS = ("totals", "groups", "weights", "pairs", "regression")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Analysis:
     """One analysis.
 
     Attributes:
-        kind: "totals", "groups", "pairs" or "regression".
+        kind: "totals", "groups", "weights" (by margins of these questions), "pairs" or
+            "regression".
         by: the open questions that it needs.
     """
 
@@ -57,8 +60,8 @@ class Analysis:
         by = tuple(checks.one_of(f"{kind} of analyses", name, known) for name in names)
         if kind in ("totals", "pairs") and by:
             raise checks.refusal("analyses", words, f"{kind} without questions")
-        if kind == "groups" and not by:
-            raise checks.refusal("analyses", words, "groups: and open questions, with × between")
+        if kind in ("groups", "weights") and not by:
+            raise checks.refusal("analyses", words, f"{kind}: and open questions, with × between")
         return cls(kind, by or (tuple(covariates_of(draft.open)) if kind == "regression" else ()))
 
     def __str__(self) -> str:
@@ -72,7 +75,8 @@ class AnalysisPlan:
     Attributes:
         analysis: which.
         margins: question -> half of the expected interval of 95% (of groups of equal sizes, the
-            smallest named cell; of pairs, of the change).
+            smallest named cell; of pairs, of the change; of a regression, of the logarithm of odds
+            for what half of the people are).
         refused: why it will not be possible; "" where it will.
         note: what to know of it.
     """
@@ -120,7 +124,8 @@ def plan_analyses(
         unpaired = _unpaired(survey, planned) if one.kind == "pairs" and not refused else {}
         if unpaired and len(unpaired) == len(planned.questions):
             refused, unpaired = next(iter(unpaired.values())), {}
-        groups = math.prod(len(values[name]) for name in one.by if name in values)
+        apart = () if one.kind == "weights" else one.by
+        groups = math.prod(len(values[name]) for name in apart if name in values)
         size, sums = people / max(groups, 1), max(1, cells // max(groups, 1))
         note = ""
         if people / max(cells, 1) < min_cell:
@@ -132,9 +137,12 @@ def plan_analyses(
         if one.kind == "pairs":
             size, sums, factor = people * planned.response, cells, math.sqrt(2)
         margins = {
-            part.question.name: factor * quantile(0.95) * _stderr(part, size, sums)
+            part.question.name: factor * quantile(0.95) * group_stderr(part.plan, size, sums)
+            if one.kind != "regression"
+            else _coefficient_margin(part, people, cells)
             for part in planned.questions
             if part.question.name not in unpaired
+            and (one.kind != "regression" or part.question.values == 2)
         }
         note = "; ".join([*filter(None, [note]), *(f"not {n}: {w}" for n, w in unpaired.items())])
         found.append(
@@ -163,24 +171,12 @@ def _analyses(draft: Draft) -> list[Analysis]:
     return [Analysis.read(words, draft) for words in draft.analyses]
 
 
-def _stderr(part: "QuestionPlan", people: float, sums: int) -> float:
-    """Of a share among some people, or a number's mean, where so many sums are added."""
-    whole = part.plan.request.reporters
-    mechanism: Any = part.plan.mechanism
-    alone = part.plan.stderr() ** 2 * whole / max(people, 1)
-    if not mechanism.announced:
-        return math.sqrt(alone)
-    # Of the plan's variance, what one sum's noise makes; it does not shrink with the group.
-    share = mechanism.masks.variance_of(whole) / _squared_gain(mechanism) / whole**2
-    scale = part.plan.stderr() ** 2 - share
-    return math.sqrt(
-        max(scale, 0.0) * whole / max(people, 1) + sums * share * (whole / people) ** 2
-    )
-
-
-def _squared_gain(mechanism: Any) -> float:
-    p, q = mechanism.coin.chances(mechanism.lie_words)
-    return float(p - q) ** 2
+def _coefficient_margin(part: "QuestionPlan", people: float, sums: int) -> float:
+    """Of the coefficient of a logistic regression on what half of the people are."""
+    half, share = people / 2, USUAL_SHARE
+    each = (half, half)
+    error = effect_stderr(part.plan, (share, share), each, scale="log odds", sums=sums / 2)
+    return quantile(0.95) * error
 
 
 def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> str:

@@ -62,9 +62,9 @@ class ItemPlan:
         """View -> the ε of all answers that share the coin."""
         return self.block.mechanism.guarantees(self.request.colluders)
 
-    def stderr(self) -> float:
+    def stderr(self, frequency: float | None = None) -> float:
         """Of the share of one of its values."""
-        return self.block.stderr(self.number)
+        return self.block.stderr(self.number, frequency)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from jrr.planning.plans import Plan
 
 COMMANDS = {
     "explain": "Say in plain words what a survey does to its contributors.",
+    "effect": "Say how likely an effect is found, and how many people it takes.",
     "margin": "Say how many people, or which ε, give a wanted margin.",
     "number": "Choose a mechanism for the mean of a number.",
     "survey": "Say how exact every question of a draft would be.",
