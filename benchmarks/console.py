@@ -24,7 +24,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from jrr.client.operator import Operator
-from jrr.protocol.addresses import survey_path
+from jrr.protocol.texts import survey_path
 from jrr.research.processes import Running, running
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question

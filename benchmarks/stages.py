@@ -25,8 +25,8 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.dealing.messages import card_request
 from jrr.dealing.split_deck import RowDecks
-from jrr.protocol.addresses import survey_path
 from jrr.protocol.identity import invitation_secret, pseudonym
+from jrr.protocol.texts import survey_path
 from jrr.research.load.measure import gather, processor_of, put_under_load
 from jrr.research.load.sender import Job, send_all
 from jrr.research.processes import running

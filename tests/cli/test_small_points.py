@@ -16,7 +16,7 @@ from jrr.cli.survey.closing_files import CarriedFiles
 from jrr.client.http import Admin, Http
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
-from jrr.survey.answers import find_label
+from jrr.survey.contributor import find_label
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
 

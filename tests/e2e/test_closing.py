@@ -15,8 +15,8 @@ from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.dealing.kinds import Dealers
-from jrr.protocol.addresses import admin_path
 from jrr.protocol.identity import invitation_secret
+from jrr.protocol.texts import admin_path
 from jrr.research.processes import Running, running
 from jrr.survey.contributor import contribute
 from jrr.survey.creation import SurveyRequest

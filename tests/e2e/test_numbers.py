@@ -18,8 +18,7 @@ from jrr.client.operator import EstimateWish, new_invitations
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.documents import canonical_json
-from jrr.survey.answers import value_of
-from jrr.survey.contributor import contribute
+from jrr.survey.contributor import contribute, value_of
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
 from jrr.survey.survey import Survey

@@ -9,7 +9,7 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
-from jrr.mechanisms.masked_dealing import LARGEST_CARD
+from jrr.mechanisms.masking import LARGEST_CARD
 from tests.mechanisms.test_masked import Given
 
 THREE = jrr.MRR(10, own=3.0, card_rate=0.5, announced_rate=0.9, dealers=3)

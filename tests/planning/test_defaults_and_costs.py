@@ -8,8 +8,7 @@ import pytest
 import jrr
 from jrr.cli.app import run
 from jrr.planning.alternatives import alternatives
-from jrr.planning.costs import costs_of
-from jrr.planning.defaults import LEAST_GAIN, MAX_BYTES
+from jrr.planning.choice import LEAST_GAIN, MAX_BYTES, costs_of
 from jrr.survey.draft import one_question
 from jrr.survey.plan import plan_draft
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import jrr
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.request import Request
-from jrr.planning.defaults import LEAST_GAIN
+from jrr.planning.choice import LEAST_GAIN
 from jrr.planning.plans import FREQUENCIES, stderr
 from jrr.privacy.views import PlanView
 from tests import bare_plans

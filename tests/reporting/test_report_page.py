@@ -13,8 +13,7 @@ import pytest
 from jrr.privacy.cost_table import CostTable, belief, cost_row, same_in_every_wave
 from jrr.reporting.catalogue import known_languages, text
 from jrr.reporting.explain import OUTSIDE
-from jrr.reporting.intervals import sentence
-from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
+from jrr.reporting.numerals import Numerals, mean_decimals, sentence, share_decimals
 from jrr.reporting.report_facts import (
     Grouping,
     Participation,

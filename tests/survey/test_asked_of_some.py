@@ -15,7 +15,7 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.shifts import most_asked, truth_of
 from jrr.protocol.identity import COLLECTOR, invitation_secret, new_invitation, pseudonym
 from jrr.survey import plan as planning
-from jrr.survey.answers import read_answers
+from jrr.survey.contributor import read_answers
 from jrr.survey.draft import Draft
 from jrr.survey.messages import read_upload, report_message, upload
 from jrr.survey.plan import PlanOptions, plan_draft

@@ -15,8 +15,8 @@ from jrr._base.wording import show_epsilon
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
-from jrr.protocol.addresses import split_link
 from jrr.protocol.documents import canonical_json
+from jrr.protocol.texts import split_link
 from jrr.reporting.numerals import Numerals
 from jrr.survey.consent import consent_text
 from jrr.survey.creation import SurveyRequest

@@ -16,10 +16,10 @@ from jrr import DRR, JRR, MRR, OLH, OUE, RR, Mechanism
 from jrr.dealing.kinds import Committee, Dealers, Groups, Nobody, Party
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.privacy.cost_table import people_of_100
-from jrr.protocol.addresses import check_address
 from jrr.protocol.documents import MOST, hash_of
-from jrr.survey.answers import read_answers
+from jrr.protocol.texts import check_address
 from jrr.survey.consent import consent_text
+from jrr.survey.contributor import read_answers
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question
 from jrr.survey.plan import PlanOptions, plan_draft

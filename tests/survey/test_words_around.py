@@ -10,12 +10,11 @@ import pytest
 
 from jrr import SeededRandom
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.answers import read_answers
+from jrr.survey.contributor import read_answers
 from jrr.survey.creation import SurveyRequest
-from jrr.survey.draft import Draft
+from jrr.survey.draft import Draft, request_fields
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.logo import MOST, WIDEST, check_logo
-from jrr.survey.settings import request_fields
 from jrr.survey.survey import Survey, read_survey
 
 DAYS: dict[str, Any] = {"name": "days", "kind": "number", "low": 0, "high": 20, "text": "Days?"}

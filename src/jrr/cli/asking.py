@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from jrr.survey.answers import find_label
+from jrr.survey.contributor import find_label
 
 
 def ask_choice(

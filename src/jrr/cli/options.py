@@ -12,8 +12,8 @@ from jrr.cli.progress import waiting
 from jrr.cli.values import COUNT, CountRange, FrequencyType, RangeType
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
-from jrr.planning.choice import AUTO, cardless_words, check_word, mechanism_words
-from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, LOST, MAX_BYTES
+from jrr.mechanisms.request import COLLUDERS, DEALER_ABOVE, LOST
+from jrr.planning.choice import AUTO, MAX_BYTES, cardless_words, check_word, mechanism_words
 from jrr.planning.numbers import NUMBER_WORDS, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 

@@ -13,7 +13,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr.client.letters import ALL, Letter, letters_page
 from jrr.client.qr import qr_png
-from jrr.protocol.addresses import check_address, without_slash
+from jrr.protocol.texts import check_address, without_slash
 
 Format = Literal["csv", "links", "qr", "letters"]
 # The first is what people are sent; the last is for programs, and shows a person nothing.

@@ -16,12 +16,11 @@ from jrr.client.kept_cards import keep_cards, read_cards
 from jrr.dealing.group_place import read_place
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
-from jrr.protocol.addresses import split_link
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply, Save, Steps, Wait
+from jrr.protocol.texts import split_link
 from jrr.survey import contributor as protocol
-from jrr.survey.answers import Answers
-from jrr.survey.contributor import Receipt
+from jrr.survey.contributor import Answers, Receipt
 from jrr.survey.promises import DELTA
 from jrr.survey.sensitive import SensitiveQuestion
 from jrr.survey.spending import Expense, Limits, Spent, check_limits, expenses_of, total

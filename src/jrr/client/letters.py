@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.client.qr import qr_svg
-from jrr.protocol.addresses import split_link
+from jrr.protocol.texts import split_link
 from jrr.reporting.catalogue import known_languages, text, texts
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from jrr.client.http import Admin
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.protocol import identity
-from jrr.protocol.addresses import admin_path
 from jrr.protocol.states import CLOSED, Role
+from jrr.protocol.texts import admin_path
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey

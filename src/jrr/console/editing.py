@@ -14,9 +14,8 @@ from jrr._base import checks
 from jrr.console.pages import Form, in_words
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.analyses import cells_for
-from jrr.survey.draft import Draft
+from jrr.survey.draft import FILES, Draft, request_fields
 from jrr.survey.question import FLAGS, THEN_AND_NOW
-from jrr.survey.settings import FILES, request_fields
 
 KIND_WORDS = {
     "yes-no": "Yes or no",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jrr.client.http import Admin
 from jrr.client.operator import Operator
 from jrr.errors import ArgumentError, ProtocolError
-from jrr.protocol.addresses import admin_path
+from jrr.protocol.texts import admin_path
 
 if TYPE_CHECKING:
     from jrr.console.pages import Console, PageRequest

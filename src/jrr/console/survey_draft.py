@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jrr.survey.costs import answers_by_question
 from jrr.survey.draft import Draft
+from jrr.survey.promises import answers_by_question
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey

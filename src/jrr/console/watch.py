@@ -14,7 +14,7 @@ from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED, OPEN
-from jrr.reporting.intervals import ChangeRow, change_rows
+from jrr.reporting.numerals import ChangeRow, change_rows
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words

@@ -21,10 +21,9 @@ from jrr.dealing.messages import (
     same_everywhere,
 )
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
-from jrr.protocol.addresses import check_address, check_link
 from jrr.protocol.identity import party_role, pseudonym
 from jrr.protocol.steps import Call, Steps, insist
-from jrr.protocol.texts import check_text
+from jrr.protocol.texts import check_address, check_link, check_text
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism

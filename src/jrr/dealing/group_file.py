@@ -8,7 +8,7 @@ from jrr._base import checks
 from jrr.dealing.committee.meeting import Peer
 from jrr.dealing.committee.schedule import default_threshold
 from jrr.errors import DamagedError, JrrError
-from jrr.protocol.addresses import check_link, split_link
+from jrr.protocol.texts import check_link, split_link
 
 
 @dataclass(frozen=True, kw_only=True)

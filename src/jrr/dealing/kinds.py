@@ -19,8 +19,8 @@ from jrr.dealing.interface import Dealing, Hand, Hands, Person, check_one_questi
 from jrr.dealing.messages import ask_for_cards, ask_for_place, card_request, same_everywhere
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, ProtocolError
-from jrr.protocol.addresses import check_address
 from jrr.protocol.identity import dealer_role, device_name, pseudonym
+from jrr.protocol.texts import check_address
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism

@@ -17,8 +17,8 @@ from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
 from jrr.dealing.deck import Deck
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.masked_dealing import MaskedDealing
 from jrr.mechanisms.masked_deck import Ints, closed_totals, draw_tokens, uniform_piles
+from jrr.mechanisms.masking import MaskedDealing
 from jrr.mechanisms.token_laws import SplitTokens
 
 BLOCK = 1 << 16  # cards that are drawn together

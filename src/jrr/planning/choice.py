@@ -1,23 +1,59 @@
 """Which mechanism: the most accurate of one family, or of all of them, that keeps a request."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.cards import MaskCards
 from jrr.mechanisms.registry import BASELINE, families
 from jrr.mechanisms.request import Family, Request, least
-from jrr.planning.costs import costs_of
-from jrr.planning.defaults import (
-    LEAST_GAIN,
-    MAX_BYTES,
-    MAX_CARD_SECONDS,
-    MAX_DEAL_SECONDS,
-    MOST_INFORMED,
-)
+
+_SHUFFLED_CARD = 60e-9  # seconds for a card of a shuffled deck
+_COIN_CARD = 1.5e-9  # for a card of many decks at once, one bit each
+_DECK = 1e-4  # to mend one of many decks
+_MASK = 150e-9  # for a whole number of a closed deck
+_WORD = 8e-9  # to draw a word and compare
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What one deck, one card and one report cost."""
+
+    report_bytes: int  # as stored and sealed
+    card_bytes: int  # 0 where no cards are dealt
+    deal_seconds: float  # for one whole deck
+    respond_seconds: float  # for all reports of a deck, made in one process
+
+
+def costs_of(mechanism: "Mechanism", n: int) -> Costs:
+    """The costs of a survey of n people by this mechanism."""
+    form, deck, cards = mechanism.report_format, mechanism.sorted_deck, mechanism.card_format
+    card_bytes, deal = 0, 0.0
+    if deck is not None and deck.bits is None:
+        card_bytes, deal = deck.faces.dtype.itemsize, deck.size * _SHUFFLED_CARD
+    elif deck is not None and deck.bits is not None:
+        card_bytes = deck.width
+        deal = deck.bits * (deck.size * _COIN_CARD + _DECK)
+    elif isinstance(cards, MaskCards):
+        card_bytes, deal = cards.width, cards.size * cards.numbers_per_card * _MASK
+    return Costs(
+        report_bytes=form.width,
+        card_bytes=card_bytes,
+        deal_seconds=deal,
+        respond_seconds=n * form.words * _WORD,
+    )
+
 
 AUTO = "auto"
+LEAST_GAIN = 0.05  # cards that lower the variance by less are not worth a dealer
+MAX_BYTES = 1_000  # of a report in an automatic choice
+MAX_DEAL_SECONDS = 60.0  # for one deck in an automatic choice,
+MAX_CARD_SECONDS = 20e-6  # or so long for each card, where that is more
+# Times ε: what a collector that knows everything else may learn, as far as known.
+MOST_INFORMED = 2.0
 # In the view "everything" a mechanism is about as accurate as it is in the view "cards"; one that
 # has so many times the variance there of what was found is not searched for.
 _HOPELESS = 2.0

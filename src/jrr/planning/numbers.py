@@ -20,9 +20,8 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.coins.window import ROUNDING
 from jrr.mechanisms.numbers import NumberRange, Numbers
 from jrr.mechanisms.registry import families, mechanism_class
-from jrr.mechanisms.request import Request
-from jrr.planning.choice import AUTO, choose, choose_informed
-from jrr.planning.defaults import LEAST_GAIN, LOST
+from jrr.mechanisms.request import LOST, Request
+from jrr.planning.choice import AUTO, LEAST_GAIN, choose, choose_informed
 from jrr.privacy.views import PlanView
 
 _UNKNOWN_SPREAD = 1 / 12  # their variance

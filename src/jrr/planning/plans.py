@@ -18,17 +18,18 @@ from jrr.estimation.estimates import Population, quantile, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.informed_search import keeps_everything, losses_of_everything
 from jrr.mechanisms.registry import BASELINE, families, from_dict
-from jrr.mechanisms.request import Family, Frequency, Request
+from jrr.mechanisms.request import LOST, Family, Frequency, Request
 from jrr.planning.choice import (
     AUTO,
+    MAX_BYTES,
+    Costs,
     check_word,
     choose,
     choose_informed,
+    costs_of,
     least_without_cards,
     objection,
 )
-from jrr.planning.costs import Costs, costs_of
-from jrr.planning.defaults import LOST, MAX_BYTES
 from jrr.planning.liars import USUAL_SHARE, liar_bias
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView

@@ -5,9 +5,8 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.estimation.estimates import Population, quantile
-from jrr.mechanisms.request import Frequency
+from jrr.mechanisms.request import LOST, Frequency
 from jrr.planning.choice import AUTO
-from jrr.planning.defaults import LOST
 from jrr.planning.effects import fewest_even
 from jrr.planning.plans import MechanismWord, plan
 from jrr.privacy.views import PlanView

@@ -20,10 +20,9 @@ from scipy.special import bdtr
 from jrr._base import checks
 from jrr._base.shown import Row, Shown
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.request import Frequency, Request
+from jrr.mechanisms.request import LOST, Frequency, Request
 from jrr.mechanisms.rr import RR
-from jrr.planning.choice import AUTO, check_word, choose
-from jrr.planning.defaults import LOST, MAX_BYTES
+from jrr.planning.choice import AUTO, MAX_BYTES, check_word, choose
 from jrr.planning.plans import FREQUENCIES, Plan, stderr
 
 FIRST_SHARE = 0.02  # of the people in the first phase, unless told otherwise

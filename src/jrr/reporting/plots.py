@@ -16,7 +16,7 @@ from jrr.mechanisms.informed_search import losses_of_everything
 from jrr.mechanisms.registry import families
 from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import Plan
-from jrr.reporting.intervals import intervals_in_words
+from jrr.reporting.numerals import intervals_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from jrr.reporting.catalogue import text as catalogue_text
 from jrr.reporting.cost_words import shown_costs
-from jrr.reporting.intervals import sentence
-from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
+from jrr.reporting.numerals import Numerals, mean_decimals, sentence, share_decimals
 from jrr.reporting.report_facts import (
     Grouping,
     Participation,

@@ -10,7 +10,7 @@ from jrr._base import checks
 from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.base import Cards, Mechanism, Rng
 from jrr.mechanisms.masked import MRR
-from jrr.planning.defaults import LOST
+from jrr.mechanisms.request import LOST
 from jrr.planning.plans import Plan, plan
 
 FAMILIES = ("rr", "jrr", "drr", "mrr")

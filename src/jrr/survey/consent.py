@@ -10,8 +10,7 @@ from jrr.privacy.cost_table import PRIOR, CostTable
 from jrr.reporting.catalogue import text
 from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.numerals import Numerals
-from jrr.survey.costs import answers_by_entry
-from jrr.survey.promises import COST, EVERYTHING
+from jrr.survey.promises import COST, EVERYTHING, answers_by_entry
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey

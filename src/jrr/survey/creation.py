@@ -9,11 +9,10 @@ from jrr.dealing.interface import Dealing
 from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
-from jrr.mechanisms.request import Frequency
+from jrr.mechanisms.request import DEALER_ABOVE, LOST, Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word
-from jrr.planning.defaults import DEALER_ABOVE, LOST
-from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
+from jrr.protocol.texts import without_slash
 from jrr.survey.analyses import AnalysisPlan, cells_for, plan_analyses
 from jrr.survey.draft import Draft
 from jrr.survey.plan import DraftPlan, PlanOptions, QuestionPlan, expected_reports, plan_draft

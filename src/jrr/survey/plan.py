@@ -19,10 +19,9 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
-from jrr.mechanisms.request import Frequency, Request
+from jrr.mechanisms.request import DEALER_ABOVE, LOST, Frequency, Request
 from jrr.planning.blocks import BlockPlan, plan_block
 from jrr.planning.choice import AUTO, cardless_words
-from jrr.planning.defaults import DEALER_ABOVE, LOST
 from jrr.planning.numbers import MASKED, PIECEWISE, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wave

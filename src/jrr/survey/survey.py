@@ -20,14 +20,12 @@ from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
 from jrr.privacy.cost_table import CostTable, added
-from jrr.protocol.addresses import check_address, origin, survey_path
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
-from jrr.protocol.texts import check_text, read_time
-from jrr.survey.costs import cost_table
+from jrr.protocol.texts import check_address, check_text, origin, read_time, survey_path
 from jrr.survey.grouping import checked_by
 from jrr.survey.logo import check_logo
 from jrr.survey.other_waves import AFTER, YES, wave_answers
-from jrr.survey.promises import COST, DELTA, EVERYTHING, informed_epsilon
+from jrr.survey.promises import COST, DELTA, EVERYTHING, cost_table, informed_epsilon
 from jrr.survey.question import OpenAnswers, Question, Texts, covariates_of, is_asked
 from jrr.survey.sensitive import SensitiveQuestion, counted
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave

@@ -15,7 +15,7 @@ from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK
 from jrr.planning.plans import DELTA
 from jrr.reporting.explain import OUTSIDE
-from jrr.reporting.intervals import intervals_in_words, weights_in_words
+from jrr.reporting.numerals import intervals_in_words, weights_in_words
 
 if TYPE_CHECKING:
     from jrr.tables import Result

@@ -10,8 +10,8 @@ from jrr._base.wording import show_epsilon
 from jrr.cli.options import delta_option, guarantee_options
 from jrr.cli.output import Line, json_option, make_table, show
 from jrr.cli.progress import bar
+from jrr.mechanisms.request import colluders_or_default
 from jrr.planning.alternatives import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
-from jrr.planning.defaults import colluders_or_default
 
 
 @click.command()

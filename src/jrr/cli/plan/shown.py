@@ -12,7 +12,7 @@ from jrr.cli.output import Line, make_table
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency
-from jrr.planning.costs import costs_of
+from jrr.planning.choice import costs_of
 from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.reporting.explain import adversaries, costs_of_plan

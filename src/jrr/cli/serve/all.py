@@ -108,8 +108,7 @@ def _survey_of(file: Path, people: int, port: int) -> "Survey":
     """The survey of a draft, at servers with these ports."""
     from jrr.dealing.kinds import Dealers
     from jrr.survey.creation import SurveyRequest
-    from jrr.survey.draft import Draft
-    from jrr.survey.settings import request_fields
+    from jrr.survey.draft import Draft, request_fields
 
     draft = Draft.read(file)
     return SurveyRequest(

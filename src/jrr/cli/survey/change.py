@@ -10,7 +10,7 @@ from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
 from jrr.cli.survey.shared import operator_of, operator_options, read_survey_file
 from jrr.cli.values import FILE
-from jrr.reporting.intervals import ChangeRow, change_rows
+from jrr.reporting.numerals import ChangeRow, change_rows
 
 
 @click.command()

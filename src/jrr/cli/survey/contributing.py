@@ -52,7 +52,7 @@ def contributor_of(
 ) -> "Contributor":
     """The contributor on this device; asks for the invitation where one is needed."""
     from jrr.client.contributor import Contributor
-    from jrr.protocol.addresses import split_link
+    from jrr.protocol.texts import split_link
 
     split_link(link)  # before anything is asked
     if invitation is None and not public:

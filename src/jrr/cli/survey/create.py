@@ -19,7 +19,7 @@ from jrr.cli.survey.dealing import dealing_of, dealing_options
 from jrr.cli.survey.shared import UNPROTECTED, read_survey_file
 from jrr.cli.values import COUNT, FILE, RangeType
 from jrr.errors import ArgumentError
-from jrr.survey.settings import SETTINGS
+from jrr.survey.draft import SETTINGS
 
 if TYPE_CHECKING:
     from jrr.survey.draft import Draft
@@ -87,7 +87,7 @@ def create(
     """  # noqa: D301 - click reads the \b
     from jrr.survey.analyses import analysis_lines
     from jrr.survey.creation import SurveyRequest
-    from jrr.survey.settings import read_settings, request_fields, split_settings
+    from jrr.survey.draft import read_settings, request_fields, split_settings
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")

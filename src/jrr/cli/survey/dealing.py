@@ -56,7 +56,7 @@ def dealing_of(
     """Nobody, dealers, a committee or groups of contributors."""
     from jrr.dealing.committee.schedule import default_threshold
     from jrr.dealing.kinds import Committee, Dealers, Groups, Nobody
-    from jrr.protocol.addresses import without_slash
+    from jrr.protocol.texts import without_slash
 
     if sum((bool(dealer), bool(party), groups is not None)) > 1:
         raise ArgumentError("dealer, party and groups must not be given together")
@@ -77,7 +77,7 @@ def dealing_of(
 
 def _party(text: str) -> "Party":
     from jrr.dealing.kinds import Party
-    from jrr.protocol.addresses import without_slash
+    from jrr.protocol.texts import without_slash
 
     parts = text.split(",")
     if len(parts) != 3 or not Path(parts[2]).is_file():

@@ -12,7 +12,7 @@ from jrr.cli.output import Line, json_option, print_json, show, wants_json
 from jrr.cli.progress import waiting
 from jrr.cli.survey.shared import UNPROTECTED, operator_of, operator_options, show_servers
 from jrr.reporting.explain import OUTSIDE
-from jrr.reporting.intervals import sentence
+from jrr.reporting.numerals import sentence
 
 
 @click.command("show")

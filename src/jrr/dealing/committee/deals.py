@@ -12,7 +12,7 @@ from jrr.dealing.committee.cards import Record, deck_of, excess_leaves, seal_sha
 from jrr.dealing.committee.dealing import Kind, deal, exchange
 from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.dealing.committee.merkle import Tree
-from jrr.protocol.addresses import check_link
+from jrr.protocol.texts import check_link
 
 if TYPE_CHECKING:
     from jrr.dealing.committee import field

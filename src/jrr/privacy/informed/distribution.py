@@ -2,13 +2,17 @@
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.exact import SCALE
 from jrr.privacy.binomial import LARGEST, ULP, Floats
+from jrr.privacy.informed.frequency import Frequency, check_frequency
+from jrr.privacy.loss import IndependentLaw
 
 _STEPS = 33  # tries of δ, four to a power of ten
 _ENOUGH = 1e-9  # relative precision of an ε, always on its upper side
@@ -253,3 +257,22 @@ def _most_broken(case: LossDistribution, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if case.delta_low(middle) > delta else (low, middle)
     return low
+
+
+def independent_losses(
+    law: IndependentLaw, ones: int | None, colluders: int, frequency: Frequency
+) -> Losses:
+    """Others' reports are independent of the target's: two atoms, and one that tells nothing."""
+    check_frequency(frequency)
+    checks.integer("colluders", colluders, 0)
+    lie = Fraction(law.lie, SCALE)
+    true, each = float(1 - lie), float(lie / (law.k - 1))
+    rest = (law.k - 2) * each
+    case = LossDistribution(
+        np.array([true, each, rest]),
+        np.array([each, true, rest]),
+        8 * ULP,
+        0.0,
+        law.epsilon("report", 0),
+    )
+    return Losses((case,), (case,), "all")

@@ -22,8 +22,7 @@ from jrr.servers.dealer.verified_closing import challenge_hash, commit, tell, un
 from jrr.survey.closing import ClosingRequest, ClosingSums, closed_decks
 
 if TYPE_CHECKING:
-    from jrr.servers.dealer.keyfiles import KeyFiles
-    from jrr.servers.dealer.open_decks import OpenDecks
+    from jrr.servers.dealer.keyfiles import KeyFiles, OpenDecks
 
 
 class ClosingWish(Message):

@@ -13,7 +13,7 @@ from jrr.protocol.states import NEW, OPEN, Act, State
 from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, wrong_state
-from jrr.servers.dealer.open_decks import OpenDecks
+from jrr.servers.dealer.keyfiles import OpenDecks
 from jrr.servers.dealer.seating import Seating, Visitor
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from jrr.protocol.addresses import check_address, split_link
+from jrr.protocol.texts import check_address, split_link
 from jrr.servers.page.files import START_FILE, PageFile, page_files
 
 START = "/page/"

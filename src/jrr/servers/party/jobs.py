@@ -14,10 +14,10 @@ from jrr.dealing.committee.meeting import Identity
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.kinds import Committee
 from jrr.errors import ArgumentError, DamagedError
-from jrr.protocol.addresses import check_link
 from jrr.protocol.documents import plain
 from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
 from jrr.protocol.steps import LEFT_OUT, LOST_CARD
+from jrr.protocol.texts import check_link
 from jrr.servers.common.certificates import check_pair
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
