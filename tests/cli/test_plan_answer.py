@@ -44,6 +44,9 @@ def test_the_answer_loads_nothing_that_takes_long() -> None:
         (["10000", "1"], "-n 10000 -e 1"),
         (["eps=1"], "-e 1"),
         (["n=500", "epsilon=.5", "--details"], "-n 500 -e .5 --details"),
+        (["1", "10000"], "-e 1 -n 10000"),
+        (["1"], "-e 1"),
+        (["epsilon", "1", "n", "500"], "-e 1 -n 500"),
         (["10,000", "-k", "3"], "-n 10,000 -k 3"),
         (["-n", "10000", "eps=1"], "-n 10000 -e 1"),
         (["-n", "10000", "1"], "-n 10000 -e 1"),
@@ -92,6 +95,6 @@ def test_names_that_are_like_no_other_are_refused_with_all() -> None:
         jrr.plan(people=100)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("words", [["survy"], ["1", "2", "3"], ["of=7"], ["eps="]])
+@pytest.mark.parametrize("words", [["survy"], ["1", "2", "3"], ["of=7"], ["eps="], ["n"]])
 def test_nothing_is_guessed(words: list[str]) -> None:
     assert meant(words) is None

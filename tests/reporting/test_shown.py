@@ -1,6 +1,8 @@
 """What notebooks show: the same rows as a table, a data frame, text and a picture."""
 
 import html
+import importlib
+import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 import jrr
 from jrr import tables
 from jrr._base.shown import Shown
-from jrr.analysis import SensitiveItem, regress, regress_outcome, two_way
+from jrr.analysis import SensitiveItem, cells_of, regress, regress_outcome, two_way
 from jrr.errors import MissingExtraError
+from jrr.estimation.scale_means import scale_mean
 
 
 def estimate() -> jrr.Estimate:
@@ -46,7 +49,7 @@ def mean_result() -> tables.Result:
     frame = pd.DataFrame({"age": [20, 60] * 100, "place": ["north", "south"] * 100})
     options: dict[str, Any] = {"number": (0, 100), "epsilon": 2.0, "keep": ["place"]}
     path = Path("numbers.parquet")
-    tables.perturb(frame, "age", path, rng=jrr.SeededRandom(1), **options)
+    tables.perturb(frame, "age", path, rng=jrr.SeededRandom(1), force=True, **options)
     return tables.estimate(path, by="place")
 
 
@@ -92,6 +95,10 @@ MADE: dict[str, Callable[[], Shown]] = {
         np.arange(400.0), item([0, 1, 1, 1] * 100), link="identity"
     ),
     "regression": lambda: regress(item([0, 1, 1, 0, 1] * 40), {"age": [1, 2, 3, 4, 5] * 40}),
+    "mean of a scale": lambda: scale_mean(estimate(), [1, 2, 3]),
+    "weighted shares": lambda: cells_of(
+        item([0, 1] * 100), {"place": ["north", "south"] * 100}
+    ).weighted({"place": {"north": 1, "south": 3}}),
     "two answers": lambda: two_way(item([0, 1] * 100), item([0, 0, 1, 1] * 50)),
 }
 
@@ -118,6 +125,19 @@ def test_rows_are_shown_in_every_way(
     assert html.escape(made.heading) in shown
     made.plot().savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 4_000
+
+
+@pytest.mark.slow  # makes all of them once more
+def test_every_result_is_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has rows was made above, so that a new kind of result is tried too."""
+    monkeypatch.chdir(tmp_path)
+    made = {type(make()) for make in MADE.values()}
+    for module in {"jrr.estimation", "jrr.analysis", "jrr.planning", "jrr.telemetry", "jrr.tables"}:
+        package = importlib.import_module(module)
+        for found in pkgutil.walk_packages(package.__path__, f"{module}."):
+            if "engines" not in found.name:
+                importlib.import_module(found.name)
+    assert set(Shown.__subclasses__()) <= made
 
 
 def test_figures_are_those_of_the_result() -> None:

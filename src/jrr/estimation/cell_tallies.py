@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
+from jrr._base.shown import Row, Shown
 from jrr.errors import ArgumentError
 from jrr.estimation.calibration import calibrated
 from jrr.estimation.estimates import Estimate, Population
@@ -253,7 +254,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WeightedShares:
+class WeightedShares(Shown):
     """Shares with weights that are the same within a cell; made by `Cells.weighted`.
 
     Attributes:
@@ -267,6 +268,19 @@ class WeightedShares:
     weights: Floats
     raked: Raked
     cells: Cells
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table of a notebook."""
+        return f"Weighted shares of {self.estimate.n:,} reports"
+
+    def to_rows(self, level: float = 0.95) -> list[Row]:
+        """The rows of the estimate.
+
+        Args:
+            level: of the intervals.
+        """
+        return self.estimate.to_rows(level)
 
     @property
     def design_effect(self) -> Floats:

@@ -9,11 +9,12 @@ _NAMES = {
     "-M": ("m", "colluders"),
     "-f": ("f", "frequency"),
 }
+_FEW_PEOPLE = 20  # a smaller number is an ε rather than people
 _OPTIONS = {name: option for option, names in _NAMES.items() for name in names}
 
 
 def meant(words: Sequence[str]) -> str | None:
-    """The same as options, where words are numbers or name=number.
+    """The same as options, where words are numbers, name=number or a name before a number.
 
     Args:
         words: what was typed behind `jrr plan`.
@@ -25,7 +26,7 @@ def meant(words: Sequence[str]) -> str | None:
         >>> meant(["10000", "1"]), meant(["eps=1", "-k", "3"]), meant(["survy"])
         ('-n 10000 -e 1', '-e 1 -k 3', None)
     """
-    unnamed = (option for option in ("-n", "-e") if option not in words)
+    unnamed = [option for option in ("-n", "-e") if option not in words]
     found: list[str] = []
     rest = list(words)
     while rest:
@@ -37,8 +38,11 @@ def meant(words: Sequence[str]) -> str | None:
                 found.append(rest.pop(0))
         elif sign and name.lower() in _OPTIONS and value:
             found += [_OPTIONS[name.lower()], value]
-        elif _is_number(word) and (option := next(unnamed, None)) is not None:
-            found += [option, word]
+        elif word.lower() in _OPTIONS and rest and _is_number(rest[0]):
+            found += [_OPTIONS[word.lower()], rest.pop(0)]
+        elif _is_number(word) and unnamed:
+            likely = "-e" if _number(word) < _FEW_PEOPLE else "-n"
+            found += [unnamed.pop(unnamed.index(likely) if likely in unnamed else 0), word]
         else:
             return None
     return " ".join(found)
@@ -46,7 +50,11 @@ def meant(words: Sequence[str]) -> str | None:
 
 def _is_number(word: str) -> bool:
     try:
-        float(word.replace(",", ""))
+        _number(word)
     except ValueError:
         return False
     return True
+
+
+def _number(word: str) -> float:
+    return float(word.replace(",", ""))
