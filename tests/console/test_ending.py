@@ -35,8 +35,12 @@ def test_small_groups_are_shown_refused_and_merged_on_the_page(
     base = f"/surveys/{survey.hash}"
     page = visitor.get(f"{base}/close").words
     assert "everybody 11" in page
-    assert "ship 2 too few for a sum (3 are needed)" in page
-    assert "it would make: ship + farm" in page
+    one = survey.by_name["bribed"]
+    assert re.search(
+        r"ship 2 bribed ±\d+ points, hours .* too few for a sum \(3 are needed\)", page
+    )
+    assert re.search(r"it would make: office: 4 \(bribed ±\d+ points.*; ship \+ farm: 3 \(", page)
+    assert f"office 4 bribed {one.margin_words(4)}" in page
     refused = visitor.post(f"{base}/close", sure="yes", by="sector")
     assert refused.status == 422
     assert "1 in the group 'farm', 2 in the group 'ship'; nothing was closed" in refused.words

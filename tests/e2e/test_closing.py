@@ -279,7 +279,11 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     assert run(["survey", "close", file, *at.everywhere, "--by", "sector", "--dry-run"]) == 0
     words = capsys.readouterr().out
     assert "ship: 3 answers with a card: too few for a sum, 5 are needed" in words
-    assert "ship + farm: 5 answers with a card" in words
+    one = at.survey.by_name["bribed"]
+    assert f"ship + farm: 5 answers with a card (bribed {one.margin_words(5)}, mood ±" in words
+    for group in found["if_merged"]["groups"]:
+        (cards,) = group["cards"]["bribed"]
+        assert group["margins"]["bribed"] == one.margin_of(cards)
     assert "Nothing was closed." in words
     assert run(["survey", "close", file, *deleting]) == 0
     assert (

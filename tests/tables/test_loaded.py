@@ -172,6 +172,12 @@ def test_groups_and_totals_are_those_of_the_export(masked: LoadedSurvey) -> None
         masked.groups("cheated", "happy")
 
 
+def test_margins_of_cells_are_known_before_they_are_closed(masked: LoadedSurvey) -> None:
+    for group in masked.groups("cheated", "sector"):
+        before = masked.survey.by_name["cheated"].margin_of(group.estimate.n)
+        assert 1.96 * group.estimate.stderr[1] == pytest.approx(before, rel=0.02)
+
+
 def test_weights_by_a_file(masked: LoadedSurvey, tmp_path: Path) -> None:
     file = tmp_path / "margins.csv"
     file.write_text("sector,people\noffice,900\nworkshop,100\n", "utf-8")

@@ -160,6 +160,7 @@ class GroupRow:
 
     name: str
     sizes: str  # answers with a card: the fewest and the most of all questions
+    margins: str  # of each question
     too_small_for: list[str]  # questions
 
 
@@ -169,7 +170,7 @@ class GroupingPreview:
 
     words: str  # what was asked, or for everybody together
     rows: list[GroupRow]
-    merged: list[str]  # groups of several values that merging would make
+    merged: list[str]  # the groups that merging would make, with sizes and margins
 
     @property
     def is_too_small(self) -> bool:
@@ -199,7 +200,8 @@ def _preview(console: Console, survey: Survey, by: tuple[str, ...], words: str) 
     if facts["too_small"] and by:
         after = operator.closing.preview(Ending(by=by, merge_small=True))
         if not after["too_small"]:
-            merged = list(after.get("merged", {}))
+            rows = [_group_row(survey, one) for one in after["groups"]]
+            merged = [f"{one.name}: {one.sizes} ({one.margins})" for one in rows]
     rows = [_group_row(survey, group) for group in facts["groups"]]
     return GroupingPreview(words=words, rows=rows, merged=merged)
 
@@ -211,6 +213,11 @@ def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
     return GroupRow(
         name=group["name"] or "everybody",
         sizes=f"{low:,}" if low == high else f"{low:,} to {high:,}",
+        margins=", ".join(
+            f"{name} {survey.by_name[name].margin_words(max(some))}"
+            for name, some in cards.items()
+            if any(some)
+        ),
         too_small_for=[
             survey.by_name[name].text
             for name, some in cards.items()

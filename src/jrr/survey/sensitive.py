@@ -4,14 +4,18 @@ It has a mechanism, and cards, a deck and a result of its own. Decks and results
 salt, a hash of the survey and its name.
 """
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
+from jrr.estimation.estimates import quantile
+from jrr.estimation.own_noise import WindowNoise
+from jrr.mechanisms.request import Request
 from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 
@@ -58,6 +62,24 @@ class SensitiveQuestion:
     def salt(self) -> str:
         """The name of this answer among those of all surveys: 64 hexadecimal digits."""
         return hash_of(canonical_json({"survey": self.survey.hash, "question": self.name}))
+
+    def margin_of(self, cards: int) -> float:
+        """Half of the expected interval of 95% of so many reports, of which one sum is told.
+
+        Of a share, or in the unit of a number.
+        """
+        moments, wide = self.mechanism.moments, 1.0
+        if self.number is not None:
+            wide = self.number[1] - self.number[0]
+            if isinstance(moments.masks, WindowNoise):
+                moments = replace(moments, masks=moments.masks.with_rounding())
+        request = Request(max(cards, 2), self.cost, k=self.mechanism.k)
+        return wide * quantile(0.95) * math.sqrt(request.variance_of(moments))
+
+    def margin_words(self, cards: int) -> str:
+        """The same in words."""
+        margin = self.margin_of(cards)
+        return f"±{margin:.2g}" if self.number else f"±{100 * margin:.2g} points"
 
     @property
     def is_for_everybody(self) -> bool:

@@ -10,6 +10,7 @@ from jrr.survey.grouping import EVERYBODY, MERGE_RULE
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
+    from jrr.survey.survey import Survey
 
 _WITH_CARD = " answers with a card"
 
@@ -29,15 +30,16 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     except JrrError as error:
         refused = str(error)
     facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
-    lines: list[Line] = list(_group_lines(found))
+    survey = operator.survey
+    lines: list[Line] = list(_group_lines(survey, found))
     if ending.discard_small:
         facts["would_delete"] = _deleted(found)
         lines.append(f"  {_deleted_words(found)}")
     if merged is not None:
-        lines += [f"With --merge-small ({MERGE_RULE}):", *_group_lines(merged)]
+        lines += [f"With --merge-small ({MERGE_RULE}):", *_group_lines(survey, merged)]
     words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
     lines.append(unwrapped(f"{words} Nothing was closed."))
-    show({"survey": operator.survey.hash} | facts, *lines)
+    show({"survey": survey.hash} | facts, *lines)
 
 
 def _counts(group: dict[str, Any]) -> list[int]:
@@ -65,7 +67,7 @@ def _deleted_words(facts: dict[str, Any]) -> str:
     return f"--discard-small would delete the answers of {least}{whose} of {facts['reports']:,}"
 
 
-def _group_lines(facts: dict[str, Any]) -> Iterator[str]:
+def _group_lines(survey: "Survey", facts: dict[str, Any]) -> Iterator[str]:
     if facts["settled"]:
         yield "  closed, and the sums of the cards are here"
         return
@@ -73,7 +75,12 @@ def _group_lines(facts: dict[str, Any]) -> Iterator[str]:
         name = "everybody" if group["name"] == EVERYBODY else group["name"]
         small = group["name"] in facts["too_small"]
         note = f": too few for a sum, {facts['fewest']} are needed" if small else ""
-        yield f"  {name}: {_cards(group)}{note}"
+        margins = ", ".join(
+            f"{question} {survey.by_name[question].margin_words(max(cards))}"
+            for question, cards in group["cards"].items()
+            if any(cards)
+        )
+        yield f"  {name}: {_cards(group)}{note or (f' ({margins})' if margins else '')}"
 
 
 def _cards(group: dict[str, Any]) -> str:

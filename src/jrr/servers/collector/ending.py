@@ -75,7 +75,7 @@ def prospect(
     # Of several questions most combinations may be nobody's.
     names = [one for one in grouping.names(survey) if len(grouping.by) < 2 or one in present]
     dealers = len(survey.dealing.addresses)
-    groups = [
+    groups: list[dict[str, Any]] = [
         {
             "name": name,
             "cards": {
@@ -87,6 +87,12 @@ def prospect(
         }
         for name in names
     ]
+    for group in groups:
+        group["margins"] = {
+            name: survey.by_name[name].margin_of(max(cards))
+            for name, cards in group["cards"].items()
+            if any(cards)
+        }
     left = [name for name in names if name in small]
     return facts | grouping.to_document() | {"groups": groups, "too_small": left}
 
