@@ -82,7 +82,10 @@ def test_a_page_hears_that_the_dealer_does_not_answer(servers: Servers, visitor:
     with listening(visitor, path) as page:
         while not (told := page.next()["silent"]):
             pass
-    words = f"The dealer at {nobody} does not answer: whoever begins now cannot go on."
+    words = (
+        f"The dealer at {nobody} does not answer: who answers now has no card, and results get "
+        "less exact."
+    )
     assert told == words
     assert words in visitor.get(path).words
 

@@ -1,9 +1,12 @@
 """`jrr survey invite --page` and `jrr serve all --draft`: links that people can be sent."""
 
+import contextlib
 import csv
 import json
 import signal
+import ssl
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from jrr import RR
 from jrr.cli.app import run
 from jrr.research.processes import free_port
 from jrr.survey.survey import Survey
+from tests.browsing import PHONE
 from tests.e2e import Pair
 from tests.e2e.test_commands import RUN, clean, jrr
 from tests.e2e.visits import planned
@@ -136,3 +140,45 @@ def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)
     assert process.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_phone_in_the_same_network_answers(browser: Any, tmp_path: Path) -> None:
+    """By https, once it has accepted the certificate; the certificate is for this address alone."""
+    port, phone = free_port(2), "127.0.0.2"
+    named = ("--folder", str(tmp_path), "--port", str(port), "--people", "20", "--phone", phone)
+    draft = tmp_path / "draft.toml"
+    draft.write_text('title = "T"\n[[questions]]\nname = "a"\nkind = "yes-no"\ntext = "Do you?"\n')
+    process = subprocess.Popen(
+        [*RUN, "serve", "all", *named, "--draft", str(draft), "--json"],
+        stdout=subprocess.PIPE,
+        env=clean({}),
+    )
+    try:
+        assert process.stdout is not None
+        facts = json.loads(process.stdout.readline())
+        link = facts["links"][0]
+        urls = [facts[role]["url"] for role in ("dealer", "collector", "page")]
+        assert all(url.startswith(f"https://{phone}:") for url in urls)
+        with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+            urllib.request.urlopen(urls[1], timeout=60)
+        trust = ssl.create_default_context(cafile=str(tmp_path / f"{phone}.pem"))
+        with urllib.request.urlopen(f"{urls[1]}/readyz", timeout=60, context=trust) as reply:
+            assert reply.status == 200  # the name of the machine is checked, too
+        page = browser.new_context(**PHONE, locale="en-GB").new_page()
+        page.set_default_timeout(60_000)
+        with contextlib.suppress(Exception):  # the browser's warning, instead of the page
+            page.goto(link)
+        page.wait_for_timeout(1000)
+        page.keyboard.type("thisisunsafe")  # which Chromium takes for "proceed"
+        for name in ("I agree", "Next", "Send"):
+            if name == "Next":
+                page.get_by_label("Yes", exact=True).check()
+            page.get_by_role("button", name=name, exact=True).click()
+        page.locator("h1", has_text="Thank you").wait_for()
+        assert "hidden with a card" in page.locator("main").inner_text()
+        page.context.close()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=600)
+    assert run(["serve", "all", *named[:-1], "0.0.0.0"]) == 2

@@ -294,14 +294,15 @@ class _Page:
         head = (
             say("method.question"),
             say("method.n"),
-            *(f"ε ({view})" for view in views),
+            *(say(f"method.against_{view}") for view in views),
             say("method.mechanism"),
         )
         rows = []
         for question in report.questions:
             losses = [self.numerals.epsilon(question.perturbation.epsilons[view]) for view in views]
             n = "" if question.n is None else self.numerals.count(question.n)
-            rows.append((question.name or question.text, n, *losses, question.perturbation.brief))
+            brief = question.perturbation.brief.replace("_", " ")
+            rows.append((question.name or question.text, n, *losses, brief))
         if len(report.questions) > 1:
             total = [self.numerals.epsilon(report.epsilons[view]) for view in views]
             rows.append((say("method.all"), "", *total, ""))

@@ -50,7 +50,7 @@ def method_statement(report: SurveyReport) -> str:
     level = numerals.level(report.level)
     sentences.append(say("method.estimates", level=level))
     sentences.append(say(f"method.{report.population}"))
-    if report.groupings:
+    if report.groupings and report.min_cell > 1:
         sentences.append(say("method.small", min_cell=numerals.count(report.min_cell)))
     return " ".join(sentences)
 

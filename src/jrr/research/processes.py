@@ -96,11 +96,13 @@ def running(
     port: int = 0,
     module: str = "jrr.cli",
     token_in_environment: bool = True,
+    certificate: Path | None = None,
 ) -> Iterator[Running]:
     """Start a server, and stop it cleanly, whatever happens.
 
     module: What is run; another one to change something of the server for a measurement.
     token_in_environment: False: a file of settings in `more` names the admin tokens.
+    certificate: For https; its key has the same name and ends in .key.
     """
     folder.mkdir(parents=True, exist_ok=True)
     token = new_token()
@@ -111,6 +113,12 @@ def running(
     }
     if token_in_environment:
         environment[f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256"] = token_digest(token)
+    if certificate is not None:
+        key = str(certificate.with_suffix(".key"))
+        environment[f"JRR_{role.upper()}_TLS_CERTIFICATE"] = str(certificate)
+        environment[f"JRR_{role.upper()}_TLS_KEY"] = key
+        if role == "page":  # it has options instead of settings
+            more = (*more, "--tls-certificate", str(certificate), "--tls-key", key)
     if role == Role.DEALER:
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
         environment["JRR_DEALER_ACCEPT"] = "keys-beside-database"  # to try things out

@@ -1,15 +1,18 @@
 """`jrr serve all`: every server on one machine, to try things out."""
 
+import os
 import shlex
 import shutil
 import sys
 import time
 from contextlib import ExitStack, suppress
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jrr._base import checks
 from jrr.cli.output import json_option, show, unwrapped
 from jrr.cli.progress import waiting
 from jrr.cli.values import COUNT, FILE, FOLDER
@@ -17,6 +20,7 @@ from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
 
 if TYPE_CHECKING:
+    from jrr.research.processes import Running
     from jrr.research.sample_survey import SampleSurvey
     from jrr.survey.survey import Survey
 
@@ -44,9 +48,17 @@ if TYPE_CHECKING:
 @click.option(
     "--people", type=COUNT, default=100, show_default=True, help="Invited to the survey of --draft."
 )
+@click.option(
+    "--phone",
+    metavar="ADDRESS",
+    help="This machine's address in its network, as 192.168.1.5: phones there can answer, by https "
+    "with a certificate made here.",
+)
 @click.option("--console", "pages", is_flag=True, help="The operators' pages, at /console.")
 @json_option
-def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages: bool) -> None:
+def all_servers(
+    folder: Path, port: int, draft: Path | None, people: int, phone: str | None, pages: bool
+) -> None:
     """Run a dealer and a collector on this machine, to try things out.
 
     Two processes, each with a SQLite database and an admin token of its own, until
@@ -59,20 +71,28 @@ def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
+    certificate, host = None, phone or "127.0.0.1"
+    if phone is not None:
+        certificate = _certificate(folder, phone)
     asked = None
     if draft is not None:  # refused before anything runs
         with waiting("planning the sample survey"):
-            asked = _survey_of(draft, people, port)
+            asked = _survey_of(draft, people, _urls(phone, port))
     with ExitStack() as stack:
-        more = ("--console",) if pages else ()
-        dealer = stack.enter_context(running("dealer", folder, None, *more, port=port))
-        collector = stack.enter_context(running("collector", folder, None, *more, port=port + 1))
+        more = ("--host", host, *(("--console",) if pages else ()))
+
+        def begun(role: str, *options: str, at: int) -> "Running":
+            return stack.enter_context(
+                running(role, folder, None, *options, port=port + at, certificate=certificate)
+            )
+
+        dealer, collector = begun("dealer", *more, at=0), begun("collector", *more, at=1)
         servers = [dealer, collector]
         facts: dict[str, Any] = {s.role: {"url": s.url, "token": s.token} for s in servers}
         lines = [f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}"]
         page = None
         if asked is not None or pages:
-            page = stack.enter_context(running("page", folder, port=port + 2))
+            page = begun("page", "--host", host, at=2)
             servers.append(page)
             facts |= {"page": {"url": page.url}}
         if asked is None:
@@ -86,7 +106,14 @@ def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages:
             with waiting("inviting people to the sample survey"):
                 sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
             facts |= sample.facts
-            lines += _sample_lines(sample)
+            lines += _sample_lines(sample, phone is not None)
+        if certificate is not None:
+            lines[:0] = [f"export SSL_CERT_FILE={shlex.quote(str(certificate))}"]
+            lines += [
+                "On a phone in this network: open these first, and accept the certificate, which "
+                "only this machine vouches for:",
+                *(f"  {server.url}/readyz" for server in (dealer, collector)),
+            ]
         if pages:
             assert page is not None
             facts |= {"console": f"{collector.url}/console/"}
@@ -104,8 +131,32 @@ def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages:
             raise UnreachableError(f"the {dead.role} must go on, but it stopped: see {folder}")
 
 
-def _survey_of(file: Path, people: int, port: int) -> "Survey":
-    """The survey of a draft, at servers with these ports."""
+def _certificate(folder: Path, phone: str) -> Path:
+    """A certificate for this address, which this process and those that it starts trust."""
+    from jrr.servers.common.certificates import make_certificate
+
+    try:
+        is_one = not IPv4Address(phone).is_unspecified
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise checks.refusal("phone", phone, "this machine's address, as 192.168.1.5")
+    found = folder / f"{phone}.pem"
+    if not found.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        make_certificate(folder / phone, "jrr on this machine", address=phone)
+    os.environ["SSL_CERT_FILE"] = str(found)
+    return found
+
+
+def _urls(phone: str | None, port: int) -> tuple[str, str]:
+    """Where dealer and collector will be."""
+    start = "http://127.0.0.1" if phone is None else f"https://{phone}"
+    return f"{start}:{port}", f"{start}:{port + 1}"
+
+
+def _survey_of(file: Path, people: int, urls: tuple[str, str]) -> "Survey":
+    """The survey of a draft, at these servers."""
     from jrr.dealing.kinds import Dealers
     from jrr.survey.creation import SurveyRequest
     from jrr.survey.draft import Draft, request_fields
@@ -114,8 +165,8 @@ def _survey_of(file: Path, people: int, port: int) -> "Survey":
     return SurveyRequest(
         draft=draft,
         people=people,
-        dealing=Dealers((f"http://127.0.0.1:{port}",)),
-        collector=f"http://127.0.0.1:{port + 1}",
+        dealing=Dealers(urls[:1]),
+        collector=urls[1],
         **request_fields(draft.settings, draft.languages),
     ).survey()
 
@@ -124,7 +175,7 @@ def _jrr() -> str:
     return "jrr" if shutil.which("jrr") else f"{shlex.quote(sys.executable)} -m jrr.cli"
 
 
-def _sample_lines(sample: "SampleSurvey") -> list[str]:
+def _sample_lines(sample: "SampleSurvey", on_phones: bool) -> list[str]:
     """Where to answer, and how to go on in another terminal."""
     from jrr.client.qr import qr_characters
 
@@ -137,10 +188,15 @@ def _sample_lines(sample: "SampleSurvey") -> list[str]:
         f"Answer here: {sample.links[0]}",
         *(f"another:     {link}" for link in sample.links[1:3]),
         f"All {len(sample.links)} links are in {sample.invitations}; each can be used once.",
-        "They lead to this machine and open on it. A phone needs servers with addresses of their "
-        "own, by https: docs/surveys.md.",
+        *([] if on_phones else [_HERE]),
         "The lines on top, in another terminal, count answers and end the survey. Ctrl-C stops.",
     ]
+
+
+_HERE = (
+    "They open on this machine alone. To try them on a phone in the same network, begin anew with "
+    "--phone ADDRESS, this machine's address (make serve ARGS='--phone 192.168.1.5')."
+)
 
 
 def _first_survey(dealer: str, collector: str) -> list[str]:

@@ -3,6 +3,7 @@
 import datetime
 import secrets
 import ssl
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -41,8 +42,10 @@ def certificate_end(path: str | Path) -> float:
     return certificate.not_valid_after_utc.timestamp()
 
 
-def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, Path]:
-    """Write STEM.pem (public) and STEM.key (secret)."""
+def make_certificate(
+    stem: str | Path, name: str = "jrr party", address: str | None = None
+) -> tuple[Path, Path]:
+    """Write STEM.pem (public) and STEM.key (secret); for browsers, with the machine's address."""
     if not Path(stem).name or Path(stem).is_dir():
         raise checks.refusal("name", str(stem), "a file's name without its ending, no directory")
     public, private = Path(f"{stem}.pem"), Path(f"{stem}.key")
@@ -54,7 +57,7 @@ def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, P
     shown = f"{name} {secrets.token_hex(8)}"
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, shown)])
     now = datetime.datetime.now(datetime.UTC)
-    certificate = (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(who)
         .issuer_name(who)
@@ -62,8 +65,11 @@ def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, P
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=DAYS))
-        .sign(key, hashes.SHA256())
     )
+    if address is not None:
+        named = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
+        builder = builder.add_extension(named, critical=False)
+    certificate = builder.sign(key, hashes.SHA256())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     write_whole(private, pem.decode(), private=True)
     write_whole(public, certificate.public_bytes(Encoding.PEM).decode())
