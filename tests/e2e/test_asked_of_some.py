@@ -50,7 +50,7 @@ def whole_way(pair: Pair, invited: int, answering: int, folder: Path) -> None:
     second = survey_at(pair, invited, DOCUMENT, response=answering / invited, after=first)
     assert [one.ask for one in second.together] == [4]
     assert first.guarantee("everything") <= 2.0
-    assert not_asked(first, bytes(32)) != not_asked(second, bytes(32)) or invited < 100
+    assert not_asked(first, bytes(32)) == not_asked(second, bytes(32))  # so that answers compare
     operator, again = pair.operator(first), pair.operator(second)
     invitations = new_invitations(invited)
     secrets = [invitation_secret(text) for text in invitations]
