@@ -76,5 +76,5 @@ def test_options_of_two_commands_at_once_are_refused(
 ) -> None:
     assert run(["plan", *words]) == 2
     error = capsys.readouterr().err
-    assert "must be its first word and one of compare, explain" in error
+    assert "must be its first word and one of compare, effect, explain" in error
     assert error.count("\n") == 1

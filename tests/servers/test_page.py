@@ -216,7 +216,7 @@ def test_every_language_has_every_text_and_its_gaps() -> None:
         ]
     assert {entries["direction"] for entries in found.values()} <= {"ltr", "rtl"}
     said = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "texts.js")
-    for key in re.findall(r'(?:text|button)\("(\w+)"', said):
+    for key in re.findall(r'\b(?:text|button)\("(\w+)"', said):
         assert key in found["en"]
     made = (
         "error_",

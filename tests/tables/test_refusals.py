@@ -174,7 +174,6 @@ def test_unknown_labels_and_missing_values_say_how_many(
         (["--column", "smokes", "-e", "1", "--labels", "yes,yes,no"], "'yes' is not"),
         (["--column", "smokes", "-e", "1", "--labels", "yes,,no"], "texts that are not empty"),
         (["--column", "smokes", "-e", "1", "--other", "x"], "labels must be given"),
-        (["--column", "smokes", "-e", "1", "--skip-missing"], "labels must be given"),
         ([*PERTURB, "--missing", "none", "--skip-missing"], "either declined or skipped"),
         ([*PERTURB, "--labels-file", "data.csv"], "must not be given together"),
         (["--column", "smokes", "-e", "1", "--labels-file", "none.txt"], "none.txt"),

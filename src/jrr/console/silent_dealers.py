@@ -48,11 +48,7 @@ class SilentDealers:
         path = f"{address}/v1/surveys/{survey.hash}/status"
         reply = self._http.request("GET", path, most=10_000)
         if reply.status == 0:
-            if survey.dealing.enrols:
-                return f"{who} does not answer: nobody can enrol or get a card now."
-            return (
-                f"{who} does not answer: who answers now has no card, and results get less exact."
-            )
+            return f"{who} does not answer: {survey.dealing.if_silent}."
         if reply.status == 404:
             return f"{who} does not hold this survey: whoever begins now cannot go on."
         if reply.status != 200:

@@ -104,6 +104,13 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         return False
 
     @property
+    def if_silent(self) -> str:
+        """What it means for people that one of those who deal does not answer."""
+        if self.enrols:
+            return "nobody can enrol or get a card now"
+        return "who answers now has no card, and results get less exact"
+
+    @property
     def is_verified(self) -> bool:
         """Whether who deals commits to every card, and answers are proved."""
         return False
