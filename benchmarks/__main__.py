@@ -62,6 +62,7 @@ def main() -> int:
             *core.blocks(),
             *core.search(),
             *core.planning(),
+            *core.questionnaire(),
             *core.simulation(),
         ]
     if part in (None, "everything"):
