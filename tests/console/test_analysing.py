@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 import jrr
 from jrr.client.ending import Ending
+from jrr.console.analysing import _groups
 from jrr.console.editing import read_document, what_is_wrong
 from jrr.console.pages import Form
 from jrr.dealing.kinds import Nobody
+from jrr.errors import ArgumentError
 from jrr.survey.survey import Survey
+from jrr.tables.loaded import LoadedSurvey
 from tests.console import WORK, Reply, Servers, Visitor, answer_at_once
 
 SHIFT = {
@@ -85,6 +90,25 @@ def test_groups_differences_and_means_are_those_of_the_export(
             low, high = mean.interval()
             assert f"{group} {mean.n} {mean.mean:.4g} {low:.4g} to {high:.4g}" in page.words
         assert "differences of means" in page.words
+
+
+def test_shares_are_shown_where_there_is_no_mean(
+    servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few people an estimate may say that nobody gave a number; the page was a refusal."""
+
+    def no_mean(*_: object, **__: object) -> None:
+        raise ArgumentError("nobody gave a number")
+
+    _, loaded = finished(servers, ("sector",), tmp_path)
+    wish = Form([("question", "hours")])
+    assert len(list(_groups(loaded, wish))) == 4
+    monkeypatch.setattr(LoadedSurvey, "means", no_mean)
+    shares, differences = _groups(loaded, wish)
+    assert "No means: nobody gave a number." in shares.words
+    assert "differences" in differences.caption
+    with pytest.raises(ArgumentError, match="nobody gave a number"):
+        list(_groups(loaded, Form([("question", "sick")])))
 
 
 def test_regression_and_weights_through_cells(

@@ -145,8 +145,16 @@ def _groups(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
     labels = loaded.survey.by_name[name].labels
     chosen = [1] if len(labels) == 2 else range(len(labels))
     hidden = f"{groups.hidden} groups are too small to be shown." if groups.hidden else ""
-    numbers, pairs = loaded.header(name).numbers, groups.differences()[:MOST_PAIRS]
-    if numbers is None:
+    pairs, means = groups.differences()[:MOST_PAIRS], {}
+    has_shares = loaded.header(name).numbers is None
+    if not has_shares or loaded.survey.by_name[name].asked.kind == "scale":
+        try:
+            means = loaded.means(name, *by, population=population)
+        except ArgumentError as refusal:
+            if not has_shares:
+                raise
+            hidden = f"{hidden} No means: {refusal}.".strip()  # the shares are shown all the same
+    if has_shares:
         shares, gaps = [], []
         for at in chosen:
             for one in groups:
@@ -162,8 +170,7 @@ def _groups(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
         yield _table(about, ("Group", "People", "Answer", "Share"), shares, words=hidden)
         if gaps:
             yield _table(f"{about}: differences", ("Groups", "Answer", "Difference"), gaps)
-    if numbers is not None or loaded.survey.by_name[name].asked.kind == "scale":
-        means = loaded.means(name, *by, population=population)
+    if means:
         rows = [_mean((group, f"{one.n:,}"), one) for group, one in means.items()]
         yield _table(f"{about}: means", ("Group", "People", "Mean"), rows, words=hidden)
         deals = loaded.header(name).mechanism.deals

@@ -118,7 +118,9 @@ def scale_mean(
     apart = np.array([0.0 if number is None else number - middle for number in numbers])
     answered = 1.0 if counted.all() else float(shares[counted].sum())
     if not answered > 0:
-        raise ArgumentError("estimate must leave people who gave a number, got none")
+        raise ArgumentError(
+            f"estimate must say that more than 0% gave a number, got {answered:.0%}"
+        )
     mean = float(apart @ shares) / answered
     # Of a ratio: its slope in each share.
     slopes = apart if counted.all() else np.where(counted, (apart - mean) / answered, 0.0)
