@@ -249,7 +249,7 @@ def test_without_matplotlib_the_demo_goes_on_and_pictures_fail(
     assert run(["demo", "--json", "-n", "100", "--in-process"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 99
     assert run(["plan", "--plot", "plan.png"]) == MissingExtraError.exit_code
-    assert "pip install 'jrr[plots]'" in capsys.readouterr().err
+    assert "pip install '.[plots]'" in capsys.readouterr().err
     missing = run(["study", "reproduce", "--figure", "7", "--runs", "2", "--out", "r"])
     assert missing == MissingExtraError.exit_code
     assert not (tmp_path / "r").exists()

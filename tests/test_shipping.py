@@ -13,6 +13,7 @@ import pytest
 
 import jrr
 from jrr.cli.app import run
+from jrr.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -79,12 +80,14 @@ def test_one_version_is_said_everywhere(capsys: pytest.CaptureFixture[str]) -> N
     assert f"## {jrr.__version__} - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-def test_documents_say_how_it_can_be_installed_today() -> None:
-    """Nothing is on PyPI: what a reader types installs a clone."""
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for line in page.read_text("utf-8").splitlines():
-            if "pip install" in line:
-                assert not re.search(r"pip install '?jrr\b", line), page
+def test_documents_and_refusals_say_how_it_can_be_installed_today() -> None:
+    """Nothing is on PyPI, where the name could be anybody's: what one types installs a clone."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    for page in pages:
+        assert not re.search(r"pip install \W?jrr\b", page.read_text("utf-8")), page
+    assert str(MissingExtraError("x needs y", "plots")).startswith(
+        "x needs y: pip install '.[plots]'"
+    )
 
 
 # -- in environments of their own ------------------------------------------------------------------

@@ -58,6 +58,11 @@ class MissingExtraError(JrrError):
 
     exit_code: ClassVar[int] = 7
 
+    def __init__(self, needs: str, extra: str | None = None) -> None:
+        # Nothing is on PyPI yet, so that the bare name would install what is not ours.
+        how = "" if extra is None else f": pip install '.[{extra}]' in a clone of jrr"
+        super().__init__(needs + how)
+
 
 class InterruptedRunError(JrrError):
     """Somebody asked to stop; nothing is half-written."""

@@ -9,7 +9,7 @@ from tests.console import Servers, Visitor
 
 pytestmark = pytest.mark.heavy  # the whole folder: tests/conftest.py reads it here
 
-pytest.importorskip("jinja2", reason="no console here: pip install 'jrr[console]'")
+pytest.importorskip("jinja2", reason="no console here: pip install '.[console]'")
 
 
 @pytest.fixture(scope="session")

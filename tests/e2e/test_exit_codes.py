@@ -146,7 +146,7 @@ def test_what_an_operator_is_told_has_the_class_of_what_happened(
 def test_an_extra_is_missing(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jrr.servers.run", None)
     monkeypatch.delattr(jrr.servers, "run", raising=False)
-    assert "pip install 'jrr[serve]'" in ends(MissingExtraError, "serve", "collector")
+    assert "pip install '.[serve]'" in ends(MissingExtraError, "serve", "collector")
 
 
 def test_somebody_asks_to_stop(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:

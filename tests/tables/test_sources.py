@@ -170,7 +170,7 @@ def test_a_missing_package_is_named(
     path = tmp_path / f"data.{ending}"
     path.write_bytes(b"x")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"{package}: pip install 'jrr\[formats\]'"):
+    with pytest.raises(MissingExtraError, match=rf"{package}: pip install '\.\[formats\]'"):
         perturbed(path, tmp_path)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.moments import Floats
 
 Columns = Mapping[str, Any]  # also a data frame, which is read column by column
@@ -39,17 +39,16 @@ class FormulaColumns:
 
         Raises:
             ArgumentError: for a formula that cannot be read or that names what is not in the data,
-                answers that are missing, or where formulaic is not installed.
+                answers that are missing.
+            MissingExtraError: where formulaic is not installed.
         """
         try:
             from formulaic import Formula
             from formulaic.errors import FormulaicError
             from formulaic.parser import DefaultFormulaParser
         except ImportError:
-            raise ArgumentError(
-                "covariates must be columns by name where formulaic is not installed, got the "
-                f"formula {formula!r}: pip install 'jrr[formulas]'"
-            ) from None
+            needs = f"the formula {formula!r} needs formulaic, covariates by name do not"
+            raise MissingExtraError(needs, "formulas") from None
         try:
             asked = Formula(formula, _parser=DefaultFormulaParser())
             made = asked.get_model_matrix(_frame(data), context={}, na_action="raise")

@@ -12,9 +12,7 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if error.name not in {"click", "rich"}:
             raise
-        print(
-            f"jrr: error: the command line needs {error.name}: pip install 'jrr[cli]'",
-            file=sys.stderr,
-        )
-        return MissingExtraError.exit_code
+        missing = MissingExtraError(f"the command line needs {error.name}", "cli")
+        print(f"jrr: error: {missing}", file=sys.stderr)
+        return missing.exit_code
     return run(sys.argv[1:])

@@ -91,9 +91,8 @@ def demo(
             try:
                 from jrr.research.demonstration import over_http
             except ModuleNotFoundError as error:
-                raise MissingExtraError(
-                    f"jrr demo needs {error.name}: pip install 'jrr[demo]', or give --in-process"
-                ) from None
+                needs = f"jrr demo needs {error.name}, or --in-process"
+                raise MissingExtraError(needs, "demo") from None
             result = over_http(
                 result, committee=committee, dealers=dealers, postgres=postgres, progress=step
             )

@@ -13,7 +13,7 @@ def _code(text: str) -> Any:
     try:
         import segno
     except ModuleNotFoundError:
-        raise MissingExtraError("QR codes need segno: pip install 'jrr[cli]'") from None
+        raise MissingExtraError("QR codes need segno", "cli") from None
     return segno.make(text, error="m", micro=False)
 
 

@@ -241,9 +241,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError(
-            "pictures need the extra [plots]: pip install 'jrr[plots]'"
-        ) from None
+        raise MissingExtraError("pictures need matplotlib", "plots") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

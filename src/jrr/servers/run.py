@@ -88,9 +88,7 @@ def _add_console(app: Any, settings: Settings, engine: Engine) -> None:
     try:
         console = import_module(CONSOLE)
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the console needs {error.name}: pip install 'jrr[console]'"
-        ) from None
+        raise MissingExtraError(f"the console needs {error.name}", "console") from None
     console.add_console(app, settings, engine)
 
 

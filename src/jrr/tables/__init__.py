@@ -29,7 +29,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "pyarrow":
         raise
-    raise MissingExtraError("report files need pyarrow: pip install 'jrr[tables]'") from None
+    raise MissingExtraError("frames and files of reports need pyarrow", "tables") from None
 
 from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
 from jrr.tables.converting import convert

@@ -43,7 +43,7 @@ def _read_spreadsheet(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
     try:
         import openpyxl
     except ModuleNotFoundError:
-        raise MissingExtraError(f"{path} needs openpyxl: pip install 'jrr[formats]'") from None
+        raise MissingExtraError(f"{path} needs openpyxl", "formats") from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = [tuple(row) for row in book.worksheets[0].iter_rows(values_only=True)]
@@ -64,7 +64,7 @@ def _read_statistics(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
     try:
         import pyreadstat
     except ModuleNotFoundError:
-        raise MissingExtraError(f"{path} needs pyreadstat: pip install 'jrr[formats]'") from None
+        raise MissingExtraError(f"{path} needs pyreadstat", "formats") from None
     read = pyreadstat.read_dta if path.name.lower().endswith(".dta") else pyreadstat.read_sav
     try:
         columns, about = read(str(path), output_format="dict")

@@ -69,7 +69,7 @@ def all_servers(
         from jrr.research.processes import running
         from jrr.research.sample_survey import begin_sample
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     certificate, host = None, phone or "127.0.0.1"
     if phone is not None:

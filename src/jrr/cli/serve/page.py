@@ -55,7 +55,7 @@ def page(
         from jrr.servers.page.files import page_files, page_hash
         from jrr.servers.run import run_app
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     if only_hash:
         files = page_files()

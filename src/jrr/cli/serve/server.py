@@ -40,7 +40,7 @@ def _run(role: str, *, config: Path | None, pages: bool, **options: Any) -> None
         from jrr.servers import run as server
         from jrr.servers.common import settings
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     def load() -> settings.Settings:
         return settings.load(role, config, console="on" if pages else None, **options)

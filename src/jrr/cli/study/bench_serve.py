@@ -39,7 +39,7 @@ def serve(
         from jrr.research.load.measure import gather, put_under_load
         from jrr.research.processes import running
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     people = checks.integer("rate times seconds", int(rate * seconds), 1, 5_000_000)
     checks.integer("processes", processes, 1, 64)

@@ -14,9 +14,7 @@ try:
     import rbcl
 except ImportError:  # pragma: no cover  # which tests always have
     if not TYPE_CHECKING:
-        raise MissingExtraError(
-            "verified cards need libsodium's ristretto255: pip install 'jrr[verified]'"
-        ) from None
+        raise MissingExtraError("verified cards need rbcl", "verified") from None
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 SIZE = 32  # bytes of a point, and of a number modulo the order

@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow.dataset
 
 from jrr._base import checks
-from jrr.errors import DamagedError
+from jrr.errors import DamagedError, MissingExtraError
 from jrr.tables.engines.base import Engine
 from jrr.tables.engines.database_table import DatabaseTable, quoted
-from jrr.tables.engines.missing import needs
 from jrr.tables.folders import ParquetFolder, open_table
 from jrr.tables.formats import Batches, Table, WholeTable
 from jrr.tables.progress import Progress
@@ -21,7 +20,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "duckdb":
         raise
-    raise needs("duckdb", "engines") from None
+    raise MissingExtraError("this engine needs duckdb", "engines") from None
 
 MEMORY = "1500MB"  # beyond it DuckDB writes to the disk
 _ASKED_EVERY = 0.2  # seconds between two looks at how far a query is

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.tables.engines.missing import needs
+from jrr.errors import MissingExtraError
 from jrr.tables.formats import Table
 from jrr.tables.names import GROUP, MISSING, ROWS
 
@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "ibis":
         raise
-    raise needs("ibis-framework", "engines") from None
+    raise MissingExtraError("this engine needs ibis-framework", "engines") from None
 
 
 def counting_query(

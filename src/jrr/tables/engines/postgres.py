@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.errors import ArgumentError, UnreachableError
+from jrr.errors import ArgumentError, MissingExtraError, UnreachableError
 from jrr.tables.engines.base import Engine
 from jrr.tables.engines.database_table import DatabaseTable, quoted
-from jrr.tables.engines.missing import needs
 from jrr.tables.formats import Batches, Table
 from jrr.tables.progress import Progress
 
@@ -20,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "psycopg":
         raise
-    raise needs("psycopg", "engines") from None
+    raise MissingExtraError("this engine needs psycopg", "engines") from None
 
 _SCHEMES = ("postgresql://", "postgres://")
 # PostgreSQL's numbers of types -> Arrow's types; anything else is text.

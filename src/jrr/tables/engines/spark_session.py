@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from jrr.errors import MissingExtraError
-from jrr.tables.engines.missing import needs
 
 
 @contextmanager
@@ -55,7 +54,7 @@ def _spark() -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyspark":
             raise
-        raise needs("pyspark", "spark") from None
+        raise MissingExtraError("this engine needs pyspark", "spark") from None
     return SparkSession
 
 
