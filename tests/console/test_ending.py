@@ -4,9 +4,10 @@ import json
 import re
 from typing import Any
 
+from jrr.client.operator import EstimateWish
 from jrr.dealing.kinds import Nobody
 from jrr.survey.survey import read_survey
-from tests.console import WORK, Servers, Visitor, answer_at_once
+from tests.console import WORK, Servers, Visitor, answer_at_once, answer_work
 from tests.console.test_dealers_steps import raw_post
 
 SECTORS = {"office": 4, "field": 4, "ship": 2, "farm": 1}
@@ -103,3 +104,18 @@ def test_a_survey_is_deleted_and_the_page_says_when(servers: Servers, visitor: V
     assert "Deleted at collector" in after.words
     assert "To be deleted" in after.body.partition("<h2>Deleted</h2>")[2]
     assert visitor.get(path).status == 404
+
+
+def test_the_groups_that_were_chosen_stay_when_the_dealers_token_comes_later(
+    servers: Servers, visitor: Visitor
+) -> None:
+    survey = servers.survey()
+    invitations = servers.begin(survey, 12)
+    answer_work(survey, invitations)
+    close = f"/surveys/{survey.hash}/close"
+    assert "still to announce" in visitor.post(close, by_sector="yes", sure="yes").words
+    done = visitor.post(close, sure="yes", token0=servers.dealer.token)  # what the page then sends
+    assert "Closed for good." in done.words
+    told = servers.operator(survey).estimate("bribed", EstimateWish(by="sector"))
+    sizes = {one["name"]: one["n"] for one in told["groups"]}
+    assert sizes == {"office": 6, "field": 6}

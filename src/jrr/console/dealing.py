@@ -120,15 +120,22 @@ def _close(request: PageRequest) -> Response:
     survey = _survey(request)
     check_sure(request, "burning is for good")
     ending = Ending()
-    if survey.announces:
+    gives_up = request.form.get("more") == "none"
+    if gives_up:
+        row = next(row for row in statuses(request.console) if row.path == path_of(survey))
+        if row.state != CLOSED:
+            raise ArgumentError("the first sums must be told before the second are given up")
+        ending = Ending(without_sum=True)
+    elif survey.announces:
         allowed = "request must be the file that the collector's operator gave"
         ending = Ending(request=read_carried(request.form.raw("request"), allowed))
     (reply,) = _operator(request, survey).close(ending).values()
-    if not _gives_sums(survey):
+    if gives_up or not _gives_sums(survey):
         request.session.note("Burned.")
         return goto(path_of(survey))
+    kept = "burned" if reply["burned"] else "kept for the next sums"
     request.session.note(
-        "The sums are told, and the key is burned. The file of sums that you were given goes to "
+        f"The sums are told, and the key is {kept}. The file of sums that you were given goes to "
         "the collector's operator."
     )
     body = json.dumps(dealer_sums(reply))

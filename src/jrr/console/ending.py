@@ -17,6 +17,7 @@ from jrr.console.pages import (
     check_sure,
     download,
     goto,
+    in_words,
     page,
     read,
     read_closes,
@@ -25,7 +26,7 @@ from jrr.console.silent_dealers import UNOPENED, state_at, told_by
 from jrr.console.snapshots import counts_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, survey_of
-from jrr.errors import ArgumentError, ProtocolError
+from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.protocol.states import CLOSED
 from jrr.survey.grouping import MERGE_RULE, split_by
 from jrr.survey.survey import Survey
@@ -82,6 +83,7 @@ def _asked(request: PageRequest) -> Response:
         known=known_tokens(request, survey),
         settled=_is_settled(console, survey),
         chosen=_chosen(console, survey) if survey.announces and is_closed else None,
+        again=_again(console, survey, counts.next_sums) if is_closed else None,
         wished=wished,
         previews=previews,
         rule=MERGE_RULE,
@@ -93,9 +95,21 @@ def _close(request: PageRequest) -> Response:
     console, survey = request.console, survey_of(request)
     check_sure(request, "closing is for good")
     take_tokens(request, survey)
-    by = _wished(request.form, survey) if survey.announces else None
+    more = request.form.get("more")  # of a survey that is closed: its second sums, or none of them
+    counts = read(console, counts_of, survey)
+    if more and (counts.next_sums or 1) < 2:
+        raise ArgumentError("the survey must plan second sums, and the first ones must be here")
+    # Once it is closed its groups are chosen: dealers may have the requests.
+    is_first = survey.announces and counts.state != CLOSED
+    by = _wished(request.form, survey) if is_first else None
     merge = bool(by) and request.form.get("merge") == "yes"
-    ending = Ending(by=by, merge_small=merge, sums=_sums(request, survey))
+    ending = Ending(
+        by=by,
+        merge_small=merge,
+        sums=_sums(request, survey),
+        announcement=(counts.next_sums or 1) if more == "sums" else 1,
+        without_sum=more == "none",
+    )
     try:
         operator_of(console, survey, request.session).close(ending)
     except ProtocolError as error:
@@ -103,7 +117,15 @@ def _close(request: PageRequest) -> Response:
     snapshots = snapshots_of(console)
     snapshots.forget(survey)
     snapshots.take(survey, request.session)  # closing takes its time; the next page has all
-    if _is_settled(console, survey):
+    if more and read(console, counts_of, survey).next_sums is None:
+        request.session.note(
+            "The second sums are here: changes of those who answered both waves can be shown."
+            if more == "sums"
+            else "The second sums are given up here. Whoever deals burns the key at their own "
+            "console, unless you gave their token."
+        )
+        return goto(f"{path_of(survey)}/waves")
+    if not more and _is_settled(console, survey):
         request.session.note("Closed for good. These are the final results.")
         return goto(path_of(survey))
     request.session.note(
@@ -224,6 +246,18 @@ def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
             if any(0 < count < survey.smallest_group for count in some)
         ],
     )
+
+
+def _again(console: Console, survey: Survey, number: int | None) -> dict[str, Any] | None:
+    """The second sums: how many people they would be of, or why not yet; None: there are none."""
+    if number is None or number < 2:
+        return None
+    try:
+        facts = operator_of(console, survey).closing.preview(Ending(announcement=number))
+    except JrrError as error:
+        return {"why": in_words(error), "chosen": False, "rows": []}
+    rows = [_group_row(survey, group) for group in facts["groups"]]
+    return {"why": "", "chosen": facts["chosen"], "rows": rows}
 
 
 def _chosen(console: Console, survey: Survey) -> str:

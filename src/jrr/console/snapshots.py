@@ -41,13 +41,15 @@ class Counts:
     state: State
     answered: int  # people
     closes: "str | None" = None  # until when answers are taken, in UTC
+    next_sums: "int | None" = None  # which announcement comes next; None: no more
 
 
 def counts_of(connection: Connection, survey: "Survey") -> Counts:
     """The counts of this moment."""
     store = CollectorStore(connection)
     stored = store.find(survey.hash)
-    return Counts(state=stored.state, answered=store.people_count(stored), closes=stored.closes)
+    people, next_sums = store.people_count(stored), stored.next_announcement
+    return Counts(state=stored.state, answered=people, closes=stored.closes, next_sums=next_sums)
 
 
 def by_day(connection: Connection, survey: "Survey") -> dict[str, int]:

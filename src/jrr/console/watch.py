@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from jrr.client.report import ReportWish
 from jrr.console.operators import known_tokens, operator_of, take_tokens
-from jrr.console.pages import Console, PageRequest, goto, page, read, render
+from jrr.console.pages import Console, PageRequest, goto, in_words, page, read, render
 from jrr.console.silent_dealers import silent_dealers
 from jrr.console.snapshots import Snapshot, by_day, counts_of, facts_of, report_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
@@ -18,6 +18,7 @@ from jrr.reporting.numerals import ChangeRow, change_rows
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
+from jrr.survey.other_waves import BEFORE
 from jrr.survey.survey import Survey
 
 
@@ -127,11 +128,13 @@ def _waves(request: PageRequest) -> Response:
         try:
             found = operator_of(request.console, later).change(earlier, paired=paired)
             rows = [
-                row._replace(question=later.by_name[row.question].text)
+                row._replace(
+                    question=later.by_name[row.question].text, interval=_here(row.interval)
+                )
                 for row in change_rows(found["changes"])
             ]
         except JrrError as error:
-            words = str(error)
+            words = _here(in_words(error))
     return request.page(
         "waves.html",
         survey=survey,
@@ -142,6 +145,13 @@ def _waves(request: PageRequest) -> Response:
         rows=rows,
         words=words,
         which=which,
+    )
+
+
+def _here(words: str) -> str:
+    """A refusal that names a command or a column, as these pages call them."""
+    return words.replace("jrr survey close WAVE --again", "the page Close of that wave").replace(
+        f"by {BEFORE}", "by whether people answered the wave before"
     )
 
 

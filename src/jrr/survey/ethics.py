@@ -133,9 +133,9 @@ class _Writer:
             (say("device"), say("device_what"), say("device_long")),
             (say("collector", address=survey.collector), say("collector_what"), until),
         ]
-        word = survey.dealing.word
+        word, keeps = survey.dealing.word, "keeps" if survey.announcements > 1 else "what"
         rows += [
-            (say(f"at_{word}", address=address), say(f"{word}_what"), until)
+            (say(f"at_{word}", address=address), say(f"{word}_{keeps}"), until)
             for address in survey.dealing.addresses
         ]
         if survey.invitations:
@@ -156,7 +156,7 @@ class _Writer:
     def _withdrawal(self) -> Section:
         keys = ["before_sending", "after_sending"]
         if self.survey.announces:
-            keys.append("sums")
+            keys.append("sums_again" if self.survey.announcements > 1 else "sums")
         keys.append("deletion" if self.survey.keep_days is None else "deletion_due")
         values = {"days": str(self.survey.keep_days)}
         lines = tuple(self.say(key, **values) for key in (*keys, "backups", "audit"))
