@@ -67,6 +67,7 @@ def test_the_source_archive_has_what_tests_and_documents_need(built: tuple[Path,
     with tarfile.open(built[1]) as archive:
         names = {name.removeprefix(top) for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "Makefile", "requirements.lock"} <= names
+    assert {"proofs/README.md", "proofs/_CoqProject", "proofs/laws.v"} <= names
     for folder in ("src/jrr", "tests/tables", "docs", "examples", "clients/js/src", "tools"):
         missing = {f"{folder}/{name}" for name in shipped_files(ROOT / folder)} - names
         assert not missing, folder

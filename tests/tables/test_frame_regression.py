@@ -128,6 +128,8 @@ def test_columns_that_are_refused() -> None:
         jrr.regress_frame(reports, "bribe ~ region")
     with pytest.raises(ArgumentError, match="questions must be one of"):
         items_of(reports, "region")
+    with pytest.raises(ArgumentError, match="questions must be one of"):
+        items_of(reports.drop(columns="age"), "age", headers=headers_of(reports))
     lost = pd.DataFrame(reports.to_dict("list"))
     for lookup in (lambda: jrr.regress_frame(lost, "bribe ~ region"), lambda: items_of(lost)):
         with pytest.raises(ArgumentError, match="say which mechanism made them"):

@@ -210,7 +210,9 @@ def test_cards_in_a_frame(tmp_path: Path) -> None:
         ({"split": "block", "columns": {"bribe": ["no", "yes"], "age": (0, 100)}}, "in a block"),
         ({"keep": ["bribe"]}, "a column that is not perturbed"),
         ({"keep": ["town"]}, "keep must be a column"),
-        ({"frame": [1, 2]}, "a data frame of pandas, polars or Arrow"),
+        ({"frame": [1, 2]}, "frame must be a data frame of pandas, polars or Arrow"),
+        ({"frame": "people.csv"}, "frame must be a data frame of pandas, polars or Arrow"),
+        ({"keep": "town"}, "keep must be a column .* got keep='town'"),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], match: str) -> None:
@@ -242,6 +244,8 @@ def test_estimates_that_are_refused() -> None:
         jrr.estimate_frame(broken)
     headers = tables.headers_of(reports)
     lost = pd.DataFrame(reports.to_dict("list"))
+    with pytest.raises(ArgumentError, match="headers must be column -> header, as"):
+        jrr.estimate_frame(lost, headers={"bribe": jrr.RR(epsilon=1.0)})  # type: ignore[dict-item]
     again = jrr.estimate_frame(lost, headers=headers)
     assert again.equals(jrr.estimate_frame(reports))
 

@@ -92,11 +92,14 @@ PINNED = [651375721, 2018837419, 1615907479, 3059274760]
         (lambda: BITS.symbols(["01"]), "strings"),
         (lambda: Words.from_dict({}), "document"),
         (lambda: HeavyHitters(LETTERS, 0.0), "epsilon"),
+        (lambda: HeavyHitters("abc", 1.0), "words must be jrr.Words"),  # type: ignore[arg-type]
         (lambda: HeavyHitters(LETTERS, 1.0, levels=(1, 2)), "levels"),
         (lambda: HeavyHitters(LETTERS, 1.0, levels=(2, 1, 3)), "levels"),
         (lambda: HeavyHitters(Words("01", 40, fixed=True), 1.0, levels=(40,)), "levels"),
         (lambda: HeavyHitters(LETTERS, 1.0, keep=0), "keep"),
-        (lambda: HeavyHitters(LETTERS, 1.0).find([], 3), "reports"),
+        (lambda: HeavyHitters(LETTERS, 1.0).find([], 3), "reports must be at least one"),
+        (lambda: HeavyHitters(LETTERS, 1.0).find([(0, ["1", 1])]), "report_from_json returned"),  # type: ignore[arg-type]
+        (lambda: HeavyHitters(LETTERS, 1.0).find([7], 3), "report_from_json returned"),
         (lambda: HeavyHitters(LETTERS, 1.0, levels=(1, 3)).find([(0, 1, 1)], 3), "reports"),
         (lambda: HeavyHitters(LETTERS, 1.0).find([(9, 1, 1)], 3), "level"),
         (lambda: HeavyHitters(LETTERS, 1.0).find([(0, 1, 99)], 3), "value"),

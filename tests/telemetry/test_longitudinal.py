@@ -259,6 +259,7 @@ def test_a_file_refuses_reports_of_what_devices_remember() -> None:
         (lambda m: Longitudinal(RR(300, epsilon=9.0), RR(300, epsilon=9.0)), "fresh"),
         (lambda m: m.respond([0, 1], [[0, 1]]), "memory"),
         (lambda m: m.respond_one(0, [0]), "memory"),
+        (lambda m: m.respond_one(0, None), "memory"),
         (lambda m: m.epsilon("paper", rounds=3), "view"),
         (lambda m: m.epsilon(rounds=0), "rounds"),
         (lambda m: m.epsilon(rounds=3, secret="all"), "secret"),

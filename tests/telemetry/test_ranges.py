@@ -450,6 +450,25 @@ def test_one_device_at_a_time() -> None:
     assert low <= 2.0 <= high
 
 
+def test_one_device_with_a_card_at_a_time() -> None:
+    """Level and card are dealt together; on the same words it is what a whole group reports."""
+    tree, sums, told = TREES["masked"], [], []
+    for level, m in enumerate(tree.mechanisms):
+        cards = m.deal(SeededRandom(level))
+        group = m.respond(tree.values([2.0], level), cards[:1], SeededRandom(9))
+        first = tree.respond_one(2.0, SeededRandom(9), dealt=(level, cards[0].tolist()))
+        assert tree.report_to_json(first) == [level, m.reports_to_json(group)[0]]
+        rng = SeededRandom(10 + level)
+        told += [tree.respond_one(2.0, rng, dealt=(level, card)) for card in cards]
+        sums.append(m.announce(cards, rng=rng))
+    lines = [json.dumps(tree.report_to_json(report)) for report in told]
+    found = tree.estimate([tree.report_from_json(json.loads(line)) for line in lines], sums)
+    low, high = found.quantile_interval(0.5, 0.999)
+    assert low <= 2.0 <= high
+    with pytest.raises(JrrError, match="level"):
+        tree.respond_one(2.0, dealt=(9, cards[0]))
+
+
 ANOTHER: Any = JRR(4, p=0.6, s=0.1, k=4)
 
 

@@ -18,7 +18,11 @@ function check(fits, what) {
 }
 
 /** One report as a JSON value; where cards are dealt it says whether there was one. */
-export function lineOf(mechanism, value, card = null, next = secure(wordsNeeded(mechanism))) {
+export function lineOf(mechanism, value, card = null, next = null) {
+  if (mechanism instanceof Object && "respond" in mechanism) {
+    throw new ArgumentError("mechanism", `${mechanism.document.mechanism} makes lines by its own respond`);
+  }
+  next ??= secure(wordsNeeded(mechanism));
   const held = card === null ? null : checkCard(mechanism, card);
   const report = reportFrom(mechanism, value, held, next);
   return deals(mechanism) ? { carded: card !== null, report } : report;

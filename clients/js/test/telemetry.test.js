@@ -78,6 +78,7 @@ test("what a device cannot hold is refused, and not repeated", () => {
   const daily = new Longitudinal(of("Longitudinal"));
   assert.throws(() => daily.respond(3, [0, 1, 2]), { kind: "answer" });
   for (const memory of [[0, 1], [0, 1, 3], null]) assert.throws(() => daily.respond(0, memory), { kind: "memory" });
+  for (const asked of [search, tree, daily]) assert.throws(() => lineOf(asked, 1), { kind: "mechanism" });
 });
 
 test("documents that Python would not write are refused", () => {

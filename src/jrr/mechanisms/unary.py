@@ -305,6 +305,8 @@ class Unary(PackedBits):
     def _check_card(self, card: object) -> bytes:
         if self.n is None:
             raise checks.refusal("card", card, f"None for {self.name} without a coupling")
+        if isinstance(card, np.ndarray) and card.dtype == np.uint8:  # a row of a deck
+            card = card.tobytes()
         if not isinstance(card, bytes) or len(card) != self.width:
             raise checks.refusal("card", card, f"{self.width} bytes")
         self._check_packed("card", np.frombuffer(card, np.uint8)[None, :], 1)

@@ -239,7 +239,7 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
     if not isinstance(data, str | os.PathLike):
         if delimiter is not None or encoding is not None:
             raise ArgumentError("delimiter and encoding must be left out for a data frame")
-        return WholeTable(data_frame(data), Path("data frame"), text=False)
+        return WholeTable(data_frame(data, "data"), Path("data frame"), text=False)
     path = Path(data)
     if not is_foreign(path):
         return Table(path, delimiter=delimiter, encoding=encoding)
@@ -250,9 +250,10 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
     return WholeTable(read_foreign(path), path, text=True)
 
 
-def data_frame(data: Any) -> Any:
+def data_frame(data: Any, argument: str = "frame") -> Any:
     """A data frame of any kind as an Arrow table, with its metadata, or a refusal."""
-    allowed = "the name of a file, or a data frame of pandas, polars or Arrow"
+    files = "the name of a file, or " if argument == "data" else ""
+    allowed = f"{files}a data frame of pandas, polars or Arrow"
     try:
         whole = data if isinstance(data, pa.Table) else pa.table(data)
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
@@ -260,7 +261,7 @@ def data_frame(data: Any) -> Any:
             allowed += "; call its collect() first"
         elif hasattr(data, "columns"):
             allowed += f" ({error})"
-        raise checks.refusal("data", data, allowed) from None
+        raise checks.refusal(argument, data, allowed) from None
     # An index that is only numbers is no column.
     return whole.select([name for name in whole.column_names if name != "__index_level_0__"])
 

@@ -115,7 +115,7 @@ def _items(
 ) -> tuple[Any, tuple[SensitiveItem, ...]]:
     """The rows that have reports of all these questions, and the questions."""
     for name in questions:
-        checks.one_of("questions", name, tuple(known))
+        checks.one_of("questions", name, tuple(n for n in known if n in whole.column_names))
         if known[name].number is not None:
             raise checks.refusal(
                 "questions", name, "about labels or bins, not the mean of a number"

@@ -85,7 +85,7 @@ def perturb_frame(
     epsilon: float,
     *,
     split: str | Mapping[str, float] = "even",
-    keep: Sequence[str] | None = None,
+    keep: str | Sequence[str] | None = None,
     rng: Rng = None,
 ) -> Any:
     """Perturb columns of a data frame; each row is a person.
@@ -136,6 +136,7 @@ def perturb_frame(
             "perturbed twice, or later than others, makes the stated ε wrong; name all at once",
         )
     table = WholeTable(whole, Path("data frame"), text=False)
+    keep = [keep] if isinstance(keep, str) else keep
     others = [name for name in table.columns if name not in columns] if keep is None else list(keep)
     for name in others:
         table.require("keep", name)
@@ -397,6 +398,9 @@ def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str,
     known = _headers_in(whole) if headers is None else dict(headers)
     if not known:
         raise checks.refusal("frame", whole.column_names, _LOST)
+    if not all(isinstance(header, Header) for header in known.values()):
+        allowed = "column -> header, as jrr.tables.headers_of returns them"
+        raise checks.refusal("headers", headers, allowed)
     return known
 
 

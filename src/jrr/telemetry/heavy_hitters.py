@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
-from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.mechanisms import registry
 from jrr.mechanisms.base import Reports, Rng
@@ -62,6 +61,9 @@ class HeavyHitters:
     levels: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        if not isinstance(self.words, Words):
+            allowed = "jrr.Words: an alphabet and the most characters of a string"
+            raise checks.refusal("words", self.words, allowed)
         checks.integer("keep", self.keep, 1)
         chosen: Sequence[int] = self.levels
         if chosen == ():
@@ -264,13 +266,15 @@ class HeavyHitters:
             reports: a structured array, or rows of three numbers.
         """
         if isinstance(reports, list | tuple):
-            reports = np.array([tuple(report) for report in reports], LEVEL_REPORT)
+            try:
+                reports = np.array([tuple(report) for report in reports], LEVEL_REPORT)
+            except (TypeError, ValueError, OverflowError):
+                allowed = "what respond, respond_one or report_from_json returned"
+                raise checks.refusal("reports", reports, allowed) from None
         array = np.asarray(reports)
         if array.dtype != LEVEL_REPORT or array.ndim != 1 or not len(array):
-            raise ArgumentError(
-                "reports must be a structured array with the fields level (u1), seed (u8) and "
-                f"value (u4), got dtype {array.dtype}, shape {array.shape}"
-            )
+            allowed = "at least one, with the fields level (u1), seed (u8) and value (u4)"
+            raise checks.refusal("reports", reports, allowed)
         checks.symbols("reports['level']", np.ascontiguousarray(array["level"]), len(self.levels))
         g = self.mechanism.g
         checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), g)

@@ -211,7 +211,8 @@ class Longitudinal:
             rng: where random words come from; None: the operating system.
         """
         value = checks.symbol("value", value, self.k)
-        if len(memory) != self.k:
+        kept: object = memory  # what a device's storage gave, perhaps nothing
+        if not isinstance(kept, Sequence | np.ndarray) or len(kept) != self.k:
             raise checks.refusal("memory", memory, f"{self.k} responses, one for every value")
         return self.fresh.respond_one(memory[value], card, rng)
 

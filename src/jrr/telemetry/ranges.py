@@ -207,17 +207,20 @@ class RangeTree:
             for level, mechanism in enumerate(self.mechanisms)
         ]
 
-    def respond_one(self, number: float, rng: Rng = None) -> tuple[int, Any]:
+    def respond_one(
+        self, number: float, rng: Rng = None, *, dealt: tuple[int, Any] | None = None
+    ) -> tuple[int, Any]:
         """One device's report: the level that it took, and its mechanism's report.
 
         Args:
             number: the true one.
             rng: where random words come from; None: the operating system.
+            dealt: the level that this device was dealt a card of, and the card; None: no card.
         """
         source = randomness.source(rng)
-        level = source.word() % len(self.mechanisms)
+        level, card = (source.word() % len(self.mechanisms), None) if dealt is None else dealt
         (value,) = self.values([number], level)
-        return level, self.mechanisms[level].respond_one(int(value), None, source)
+        return level, self.mechanisms[level].respond_one(int(value), card, source)
 
     def report_to_json(self, report: tuple[int, Any]) -> list[Any]:
         """One report, as `respond_one` makes it, as a JSON value.
