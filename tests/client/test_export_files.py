@@ -82,7 +82,8 @@ AS_PARQUET = """local({
 def survey_of(kind: str) -> Survey:
     # Encodings of many values do not tell numbers.
     asked = QUESTIONS[:-1] if kind == "oue" else QUESTIONS
-    document = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0, "questions": asked}
+    document: dict[str, Any] = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0}
+    document |= {"split": "even", "questions": asked}
     options: dict[str, Any] = {"dealing": Dealers(("https://dealer.example",)), "lost": 0.0}
     return SurveyRequest(
         draft=Draft.from_dict(document),

@@ -12,6 +12,7 @@ SURVEY = survey_of(
         {"name": "bribed", "kind": "yes-no", "text": "?"},
         {"name": "hours", "kind": "scale", "low": 1, "high": 3, "text": "?"},
         epsilon=4.0,
+        split="even",
     ),
     8,
 )

@@ -43,6 +43,7 @@ BRANCHED = asked(
     {"name": "age", "kind": "number", "low": 15, "high": 80, "text": "Age?", "sensitive": False},
     {"name": "a"} | YES_NO,
     {"name": "b", "only_if": {"sector": "workshop"}} | YES_NO,
+    split="even",
 )
 
 

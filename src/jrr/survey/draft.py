@@ -216,7 +216,7 @@ class Draft:
     languages: tuple[str, ...]
     questions: tuple[Question, ...]
     epsilon: float = 1.0  # of one wave
-    split: Split = "even"
+    split: Split = "together"
     ask: int | str = AUTO  # of questions that share a coin, how many each person is asked
     waves: int = 1  # how often the same people are asked
     cells: tuple[str, ...] = ()  # open questions on whose crossing the survey is to be closed
@@ -276,7 +276,7 @@ class Draft:
             for name in ("by", "contact")
             if name in fields
         }
-        split = checks.one_of("split", fields.get("split", "even"), SPLITS)
+        split = checks.one_of("split", fields.get("split", "together"), SPLITS)
         questions = read_questions(fields["questions"], languages)
         return cls(
             **asker,
