@@ -85,6 +85,15 @@ def test_devices_clamp_after_every_card() -> None:
     assert set(two.tolist()) <= {3, 4}
 
 
+def test_wide_cards_of_several_dealers_do_not_wrap_around() -> None:
+    """Below a card rate of about 0.002 the number before a card and the card exceed 16 bits."""
+    two = jrr.MRR(2, own=3.0, card_rate=0.00125, announced_rate=0.5, dealers=2)
+    assert two.limit + LARGEST_CARD > 2**15
+    for row in ([9_000, LARGEST_CARD], [-9_000, -LARGEST_CARD], [two.limit, two.limit]):
+        reports = two.respond([0, 1], [[card] * 2 for card in row], jrr.SeededRandom(3))
+        assert set(reports.tolist()) <= {one_after_another(x, row, two.limit) for x in (0, 1)}
+
+
 def beyond(law: np.ndarray, limit: int) -> float:
     """The chance that a sum of cards lies outside ±limit."""
     middle = len(law) // 2

@@ -23,7 +23,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.estimates import BlockEstimate, Estimate
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally, WeightedTally
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.coins.named import coin_of, coins_for
@@ -445,10 +445,8 @@ class MRR(Masking):
         """
         checked = checks.symbols("values", steps, self._tellable)
         by_dealer = self._by_dealer(cards)
-        # Cut so that sums fit into 16 bits; a clamped report does not change.
         low, high = self._range
-        most = high if self.dealers == 1 else high - low
-        dealt = [_cut(self._check_cards(one, len(checked)), most) for one in by_dealer]
+        dealt = [self._check_cards(one, len(checked)) for one in by_dealer]
         for one in by_dealer:
             spend(one)
         source = randomness.source(rng)
@@ -460,8 +458,8 @@ class MRR(Masking):
             block = slice(start, start + rows)
             self.coin.toss_all(checked[block], lie, source, out[block])
             for one in dealt:
-                np.add(out[block], one[block], out=out[block])
-                np.clip(out[block], low, high, out=out[block])
+                added = np.add(out[block], one[block], dtype=np.int32)  # may need 17 bits
+                np.clip(added, low, high, out=out[block], casting="unsafe")
         return MarkedReports.of(out, carded=cards is not None)
 
     # -- collector --------------------------------------------------------------------------
@@ -526,13 +524,6 @@ class MRR(Masking):
         support = self.coin.simulated_support(counts, runs, (float(p), float(q)), rng)
         total = int(counts.sum())
         return support + self._masks_left(total, runs, rng) if with_cards and total else support
-
-
-def _cut(cards: Cards, most: int) -> Cards:
-    """Cards brought into -most..most; the same array where they are."""
-    if len(cards) and (cards.max() > most or cards.min() < -most):
-        return np.clip(cards, -most, most)
-    return cards
 
 
 def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
