@@ -51,7 +51,7 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
     path = draft_path(
         visitor.post("/drafts/import", text=json.dumps(WORK | {"title": "In the field"})).body
     )
-    survey = created(visitor, path, people="12", dealers=servers.dealer.url)
+    survey = created(visitor, path, people="12", min_cell="3", dealers=servers.dealer.url)
     visitor.post(f"/surveys/{survey.hash}/open", token0=servers.dealer.token)
     form = {"page": PAGE, "format": "csv", "count": "6", "spare": "2"}
     rows = table(visitor.post(f"/surveys/{survey.hash}/invite", **form).raw)

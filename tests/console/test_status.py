@@ -13,9 +13,9 @@ def test_a_dealer_shows_its_own_counts(servers: Servers) -> None:
     answer_work(survey, invitations[:5])
     body = dealer.get("/").words
     shown = body.partition(title)[2]
-    assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 1 decks dealt from")
+    assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 0 lost")
     assert "0 lost so far: never fetched" in shown[:140]
     servers.operator(survey).close()
     shown = dealer.get("/").words.partition(title)[2]
-    assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 1 decks dealt from")
+    assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 0 lost")
     assert "0 lost, by this dealer's count" in shown[:160]

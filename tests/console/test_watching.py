@@ -59,7 +59,7 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     refused = visitor.post(f"{base}/close")
     assert refused.status == 422
     assert "sure" in refused.words
-    assert "choose it where you close the survey" in visitor.get(f"{base}/groups").words
+    assert "choose them where you close the survey" in visitor.get(f"{base}/groups").words
     closed = visitor.post(f"{base}/close", sure="yes", by="sector")
     assert "choose it where you" not in visitor.get(f"{base}/groups").words
     assert "Closed for good." in closed.words

@@ -69,7 +69,7 @@ def test_the_example_has_every_kind() -> None:
         (with_question(1, text={"de": "?"}), "one for each of en"),
         (changed(epsilon=0), "epsilon must be"),
         (changed(split="fair"), "split must be one of"),
-        (changed(questions=[DOCUMENT["questions"][0]]), "at least one with sensitive = true"),
+        (changed(questions=[DOCUMENT["questions"][0]]), "at least one that is sensitive"),
         (changed(languages=["en", "en"]), "languages must be"),
         ([], "draft must be a table"),
     ],

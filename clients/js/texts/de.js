@@ -129,7 +129,7 @@ export default {
   survey_thanks: "Ihre Antworten sind angekommen. Geschützte wurden vorher wie versprochen verändert und verdeckt. Dieses Gerät behält nichts davon, nur dass Sie geantwortet haben.",
   survey_thanks_alone: "Ihre Antworten sind angekommen. Geschützte wurden vorher wie versprochen durch Zufall verändert. Dieses Gerät behält nichts davon, nur dass Sie geantwortet haben.",
   survey_sent: "Als verändert gekennzeichnete Antworten hat der Zufall aus Ihren gemacht. Sie beweisen nicht, was Sie gewählt haben.",
-  sent_numbers: "Zahlen, auch unter null, sind Ihre veränderte Antwort und die geheime Karte zusammengezählt. In der Summe vieler Menschen heben sich die Karten auf.",
+  sent_numbers: "Zahlen, auch unter null, sind Ihre veränderte Antwort und die geheime Karte zusammengezählt. Aus der Summe vieler Menschen werden die Karten wieder herausgerechnet.",
   sent_question: "Frage",
   sent_value: "Gesendet",
   sent_how: "Wie",

@@ -129,7 +129,7 @@ export default {
   survey_thanks: "Your answers have arrived. Protected ones were changed and hidden first, as promised. This device keeps nothing of it but that you have answered.",
   survey_thanks_alone: "Your answers have arrived. Protected ones were changed by chance first, as promised. This device keeps nothing of it but that you have answered.",
   survey_sent: "Answers marked as changed are what chance made of yours. They are no proof of what you chose.",
-  sent_numbers: "Numbers, also below zero, are your changed answer with the secret card added. The cards cancel out when the numbers of many people are added up.",
+  sent_numbers: "Numbers, also below zero, are your changed answer with the secret card added. The cards are taken off again from the total of many people.",
   sent_question: "Question",
   sent_value: "Sent",
   sent_how: "How",

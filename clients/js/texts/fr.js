@@ -129,7 +129,7 @@ export default {
   survey_thanks: "Vos réponses sont arrivées. Les réponses protégées ont d’abord été modifiées et cachées, comme promis. Cet appareil n’en garde rien, sauf que vous avez répondu.",
   survey_thanks_alone: "Vos réponses sont arrivées. Les réponses protégées ont d’abord été modifiées au hasard, comme promis. Cet appareil n’en garde rien, sauf que vous avez répondu.",
   survey_sent: "Les réponses marquées comme modifiées sont ce que le hasard a fait des vôtres. Elles ne prouvent pas ce que vous avez choisi.",
-  sent_numbers: "Les nombres, même négatifs, sont votre réponse modifiée, plus la carte secrète. Les cartes s’annulent quand on additionne les nombres de beaucoup de personnes.",
+  sent_numbers: "Les nombres, même négatifs, sont votre réponse modifiée, plus la carte secrète. Les cartes sont de nouveau ôtées du total de beaucoup de personnes.",
   sent_question: "Question",
   sent_value: "Envoyé",
   sent_how: "Comment",

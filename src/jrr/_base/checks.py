@@ -233,7 +233,8 @@ def amounts(argument: str, values: ArrayLike, length: int) -> NDArray[np.float64
 def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        raise refusal(argument, value, "one of " + ", ".join(map(repr, allowed)))
+        listed = ", ".join(map(repr, allowed))
+        raise refusal(argument, value, f"one of {listed}" if allowed else "left out: there is none")
     return value
 
 

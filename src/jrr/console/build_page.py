@@ -8,9 +8,11 @@ from starlette.responses import Response
 
 from jrr.console.drafts import StoredDraft, add_draft, change_draft, drop_draft, find_draft
 from jrr.console.editing import (
+    CHOSEN,
     KIND_WORDS,
     NAMED,
     changed,
+    left_out,
     new_document,
     read_document,
     read_settings,
@@ -19,7 +21,7 @@ from jrr.console.editing import (
     what_is_wrong,
 )
 from jrr.console.pages import PREVIEW, PageRequest, download, goto, in_words, page, read, render
-from jrr.console.survey_draft import draft_of
+from jrr.console.survey_draft import copied
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.draft import SPLITS, Draft
 from jrr.survey.draft_toml import draft_toml
@@ -94,12 +96,14 @@ def _import(request: PageRequest) -> Response:
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"the file must be TOML, got {error}") from None
     if "jrr_survey" in document:  # a survey, to ask something like it
-        asked = draft_of(read_survey(text.strip().encode()))
-    else:
-        asked = Draft.from_dict(document)
+        return goto(copied(request, read_survey(text.strip().encode())).path)
+    asked = Draft.from_dict(document)
     draft = StoredDraft(asked.to_dict())
-    draft.settings |= stored_settings(draft.document.pop("survey", {}), asked.languages)
+    settings = draft.document.pop("survey", {})
+    draft.settings |= stored_settings(settings, asked.languages)
     add_draft(request.console.engine, draft)
+    if left_out(settings):
+        request.session.note(left_out(settings), "warn")
     return goto(draft.path)
 
 
@@ -162,7 +166,9 @@ def _marked(document: dict[str, Any]) -> dict[str, Any]:
 @page("/drafts/{draft}/survey.toml")
 def _export(request: PageRequest) -> Response:
     draft = _draft(request)
+    form = draft.settings["form"]
     settings = {name: value for name, value in survey_options(draft.settings).items() if value}
+    settings |= {name: int(form[name]) for name in CHOSEN if form.get(name, "").isdecimal()}
     text = draft_toml(Draft.from_dict(draft.document | ({"survey": settings} if settings else {})))
     return download(text, f"survey-{draft.name[:8]}.toml", "application/toml")
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from jrr._base import checks
-from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft, drop_draft, find_draft
+from jrr.console.drafts import StoredDraft, drop_draft, find_draft
 from jrr.console.editing import survey_options
-from jrr.console.numbers import read_number
+from jrr.console.numbers import read_number, read_percent
 from jrr.console.operators import operator_of
 from jrr.console.pages import Console, Form, PageRequest, goto, in_words, page, read
 from jrr.console.plan_tables import TRUST
 from jrr.console.snapshots import counts_of
-from jrr.console.survey_draft import draft_of
+from jrr.console.survey_draft import copied
 from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.dealing.kinds import Dealers, Nobody
@@ -22,7 +22,6 @@ from jrr.servers.common.jobs import utc_now
 from jrr.survey.analyses import AnalysisPlan, analysis_lines
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
-from jrr.survey.promises import COST
 from jrr.survey.survey import Survey
 
 USUAL = {
@@ -68,7 +67,7 @@ def _next_wave(request: PageRequest) -> Response:
     survey = survey_of(request)
     if survey.wave >= survey.waves:
         raise ArgumentError("the survey must have a wave after this one")
-    draft = _copied(request.console, survey, after=survey.hash)
+    draft = copied(request, survey, after=survey.hash)
     request.session.note(
         f"A draft of wave {survey.wave + 1}, with the people, dealers and trust of this one. Its "
         "people keep their invitations."
@@ -78,7 +77,7 @@ def _next_wave(request: PageRequest) -> Response:
 
 @page(f"{PATH}/copy", "POST")
 def _copy(request: PageRequest) -> Response:
-    draft = _copied(request.console, survey_of(request))
+    draft = copied(request, survey_of(request))
     request.session.note("A copy to change, and to create as another survey, or as a test.")
     return goto(draft.path)
 
@@ -91,41 +90,13 @@ def _correct(request: PageRequest) -> Response:
         raise ArgumentError(
             "the survey must have no answers yet to be corrected: people answered these words"
         )
-    draft = _copied(request.console, survey, corrects=survey.hash)
+    draft = copied(request, survey, corrects=survey.hash)
     request.session.note(
         "Correct what is wrong, then create the survey anew. The one with the mistake is deleted "
         "here when you do. Its invitations can be used for the new one: choose their table on "
         "the page Invite; links and letters must be sent anew."
     )
     return goto(draft.path)
-
-
-def _copied(
-    console: Console, survey: Survey, *, after: str = "", corrects: str = ""
-) -> StoredDraft:
-    """A new draft of the same questions, words and choices, and for a correction the same times."""
-    own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
-    consent = {language: words.strip() for language, words in own.items() if words.strip()}
-    above = survey.guarantee("dealer") - survey.guarantee("cards")
-    chosen = {
-        "people": str(survey.capacity),
-        "dealers": "\n".join(survey.dealing.addresses),
-        "trust": min(TRUST, key=lambda trust: abs(float(trust) - above)),
-        "min_cell": str(MIN_CELL if survey.pilot else survey.min_cell),
-        "results_every": str(survey.results_every),
-        "min_batch": str(survey.min_batch),
-        "collector": survey.collector,
-        "keep_days": str(survey.keep_days or ""),
-        "public": "" if survey.invitations else "yes",
-        "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
-        "corrects": corrects,
-    }
-    settings = NO_SETTINGS | {"consent": consent, "form": chosen, "logo": survey.logo or ""}
-    if corrects:  # the same survey with other words: its times are right
-        settings |= {"opens": (survey.opens or "")[:16], "closes": (survey.closes or "")[:16]}
-    draft = StoredDraft(draft_of(survey).to_dict(), settings=settings)
-    add_draft(console.engine, draft)
-    return draft
 
 
 def _waves_before(console: Console, asked: Draft) -> list[Survey]:
@@ -186,42 +157,39 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
     asked = Draft.from_dict(draft.document)
     trust = checks.one_of("trust", form.get("trust", USUAL["trust"]), tuple(TRUST))
     dealers = tuple(form.get("dealers").split())
-    percent = _number(form, "response")
-    if not 0 < percent <= 100:
-        raise ArgumentError(f"response must be above 0 and at most 100, got {percent:g}")
-    lost = _number(form, "lost")
-    if not 0 <= lost < 100:
-        raise ArgumentError(f"lost must be 0 or more and below 100, got {lost:g}")
-    before = None
+    people = checks.integer("people", _whole(form, "people"), 2, 10**9)
+    min_cell, is_pilot, before = _whole(form, "min_cell"), form.get("pilot") == "yes", None
+    if not is_pilot and min_cell > people:  # there would never be a result
+        raise checks.refusal("min_cell", min_cell, f"at most {people}, the people to invite")
     if form.get("after"):
         waves = {survey.hash: survey for survey in _waves_before(request.console, asked)}
         before = waves[checks.one_of("after", form.get("after"), tuple(waves))]
     return SurveyRequest(
         draft=asked,
-        people=_whole(form, "people"),
-        response=percent / 100,
+        people=people,
+        response=read_percent("response", _typed(form, "response"), 100.0, is_above=True),
         collector=form.get("collector") or request.origin,
         dealing=Dealers(dealers) if dealers else Nobody(),
         mechanism="auto" if dealers else "rr",
         dealer_epsilon=asked.epsilon + float(trust),
-        lost=lost / 100,
-        min_cell=_whole(form, "min_cell"),
+        lost=read_percent("lost", _typed(form, "lost"), 99.0),
+        min_cell=min_cell,
         results_every=_whole(form, "results_every"),
         min_batch=_whole(form, "min_batch"),
         invitations=form.get("public") != "yes",
-        pilot=form.get("pilot") == "yes",
+        pilot=is_pilot,
         keep_days=_whole(form, "keep_days") if form.get("keep_days") else None,
         after=before,
         **survey_options(draft.settings),
     )
 
 
-def _number(form: Form, name: str) -> float:
-    return read_number(name, form.get(name) or USUAL[name])
+def _typed(form: Form, name: str) -> str:
+    return form.get(name, USUAL[name])
 
 
 def _whole(form: Form, name: str) -> int:
-    number = _number(form, name)
+    number = read_number(name, _typed(form, name))
     if not number.is_integer():
         raise ArgumentError(f"{name} must be a whole number, got {number!r}")
     return int(number)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jrr._base import checks
+from jrr.console.numbers import THOUSANDS, read_number
 from jrr.console.pages import Form, in_words
 from jrr.errors import ArgumentError, JrrError
 from jrr.survey.analyses import cells_for
@@ -28,6 +29,7 @@ KIND_WORDS = {
 ENDS = {"scale": ("1", "5"), "number": ("0", "100")}  # where nobody has written any
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
 LISTED = ("analyses", "cells")  # a line each
+CHOSEN = ("min_cell", "results_every", "min_batch", "keep_days")  # when a survey is created
 MOST_QUESTIONS = 200
 _QUESTION = re.compile(r"question(\d{1,3})\.kind")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -93,13 +95,27 @@ def read_settings(form: Form) -> dict[str, Any]:
 
 
 def stored_settings(settings: Mapping[str, Any], languages: Iterable[str]) -> dict[str, Any]:
-    """What a file says of them; what else it says is chosen when the survey is created."""
+    """What a file says of them, with what the page that creates the survey is filled in with."""
     for name in settings.keys() & set(FILES):  # a file of the server's is nobody's business
         instead = name.removesuffix("_file")
         raise checks.refusal(name, settings[name], f"left out here: what is in it, as {instead}")
     found = request_fields(settings, languages)
     stored = {name: (found.get(name) or "")[:16] for name in ("opens", "closes")}  # to the minute
-    return {"consent": found.get("consent", {}), "logo": found.get("logo", ""), **stored}
+    form = {name: str(found[name]) for name in CHOSEN if name in found}
+    form |= {"pilot": "yes"} if found.get("pilot") else {}
+    words = {"consent": found.get("consent", {}), "logo": found.get("logo", "")}
+    return {**words, **stored, "form": form}
+
+
+def left_out(settings: Mapping[str, Any]) -> str:
+    """What a file says that these pages have no field for, in words; "": nothing."""
+    names = sorted(settings.keys() - {"consent", "logo", "opens", "closes", "pilot", *CHOSEN})
+    if not names:
+        return ""
+    return (
+        f"Left out, because these pages have no fields for it: {', '.join(names)}. To keep it, "
+        "create the survey by jrr survey create."
+    )
 
 
 def survey_options(settings: dict[str, Any]) -> dict[str, Any]:
@@ -277,8 +293,8 @@ def _name(text: str, before: list[dict[str, Any]]) -> str:
 
 def _number(text: str) -> Any:
     """A number, or the text as it is, which is refused where a number is needed."""
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
+    try:  # 1,000 is a thousand, and 0,5 a half
+        number = read_number("", text if THOUSANDS.fullmatch(text) else text.replace(",", "."))
+    except ArgumentError:
         return text
     return int(number) if number.is_integer() and abs(number) < 1e15 else number

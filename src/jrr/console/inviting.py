@@ -76,11 +76,11 @@ def _invite(request: PageRequest) -> Response:
     made_before = request.form.raw("made_before").strip()
     act = checks.one_of("act", request.form.get("act", INVITE), tuple(ACTS))
     if act != INVITE and not made_before:
-        raise ArgumentError("made_before must be the table of the invitations that are meant")
+        raise ArgumentError("made_before must be chosen or pasted: it says who is meant")
     if made_before:  # such as the wave before: the same people
         invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
     count = len(invitations) if made_before else _count("How many", request.form.get("count"), 1)
-    spare = 0 if made_before else _count("Spare", request.form.get("spare") or "0", 0)
+    spare = 0 if made_before else _count("Spare ones", request.form.get("spare") or "0", 0)
     if not made_before and survey.wave > 1:
         raise ArgumentError(
             "made_before must be the table of invitations of the wave before: wave"

@@ -42,15 +42,15 @@ def read_names_file(text: str, survey: str, dealer: str) -> tuple[list[str], lis
         found, names = (document["survey"], document["dealer"]), document["names"]
         revoked = document.get("revoked", [])
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise DamagedError("people must be a file that the console made for a dealer") from None
+        raise DamagedError("accepted must be a file that the console made for a dealer") from None
     if found != (survey, dealer):
         raise DamagedError(
-            f"people must be a file for survey {survey[:12]} at {dealer}, got one for "
+            f"accepted must be a file for survey {survey[:12]} at {dealer}, got one for "
             f"{str(found[0])[:12]} at {str(found[1])[:80]}"
         )
     for some in (names, revoked):
         if not isinstance(some, list) or not all(_is_hash(name) for name in some):
-            raise DamagedError("people must be a list of hashes")
+            raise DamagedError("accepted must be a list of hashes")
     return names, revoked
 
 

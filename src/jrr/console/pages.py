@@ -55,11 +55,16 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "contact": "Whom to ask",
     "page": "Address of the answer page",
     "made_before": "The table of invitations",
-    "count": "How many",
+    "count": "How many, with spare ones,",
     "spare": "Spare ones",
     "language": "Language",
     "consent": "What people read before they agree",
     "n": "How many were dealt to",
+    "accepted": "The file of whom to accept",
+    "request": "The closing request",
+    "groups of analyses": "Groups, in Analyses, a line each,",
+    "weights of analyses": "Weights, in Analyses, a line each,",
+    "regression of analyses": "Regression, in Analyses, a line each,",
     "sums": "The file of sums",
     "split": "Split of ε",
     "ask": "Questions asked of each person",
@@ -360,7 +365,7 @@ def in_words(error: JrrError | Problem) -> str:
     else:  # the page has the same field for every question
         name, question = of_question.groups()
         named = "Wanted margin" if name == "margin" else FIELD_WORDS.get(name, name)
-        words = f"{named}, in “{question}”,{must}{rest}"
+        words = f"{named}, in “{question}”,{must}{rest}".replace("above low=", "above From, ")
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from jrr._base import checks
 from jrr.console.drafts import all_drafts, find_draft
-from jrr.console.numbers import read_number
+from jrr.console.numbers import read_number, read_percent
 from jrr.console.pages import Form, PageRequest, in_words, page, read, render
 from jrr.console.plan_tables import (
     MECHANISMS,
@@ -98,20 +98,14 @@ def _read(request: PageRequest) -> tuple[PlanWish, float]:
     wish = PlanWish(
         draft=text,
         people=people,
-        response=_percent(query, "response", 0.0, 100.0, open_low=True) / 100,
+        response=read_percent("response", _typed(query, "response"), 100.0, is_above=True),
         epsilon=checks.epsilon("epsilon", _number(query, "epsilon")),
         dealer_above=float(trust),
-        lost=_percent(query, "lost", 0.0, 99.0) / 100,
+        lost=read_percent("lost", _typed(query, "lost"), 99.0),
         population=_population(query, people),
         branches=_branches(query, text),
     )
-    return wish, _percent(query, "margin", 0.0, 100.0, open_low=True) / 100
-
-
-def _percent(query: Form, name: str, low: float, high: float, *, open_low: bool = False) -> float:
-    """A percentage, refused in the unit that it was typed in."""
-    allowed = f"{'above' if open_low else 'from'} {low:g} and at most {high:g}"
-    return checks.real(name, _number(query, name), allowed, low, high, open_low=open_low)
+    return wish, read_percent("margin", _typed(query, "margin"), 100.0, is_above=True)
 
 
 def _population(query: Form, people: int) -> int | None:
@@ -128,14 +122,17 @@ def _branches(query: Form, draft: str) -> tuple[tuple[str, float], ...]:
     found = []
     for question in json.loads(draft)["questions"]:
         if question.get("only_if"):
-            field = f"asked.{question['name']}"
-            typed = read_number(field, query.get(field) or "100")
-            allowed = "above 0 and at most 100"
-            share = checks.real(field, typed, allowed, 0.0, 100.0, open_low=True)
-            found.append((question["name"], share / 100))
+            field, name = f"asked.{question['name']}", str(question["name"])
+            share = read_percent(f"Asked {name}, %", query.get(field, "100"), 100.0, is_above=True)
+            found.append((name, share))
     return tuple(found)
 
 
 def _number(query: Form, name: str) -> float:
-    number = read_number(name, query.get(name) or FIELDS[name])
+    number = read_number(name, _typed(query, name))
     return int(number) if number.is_integer() else number
+
+
+def _typed(query: Form, name: str) -> str:
+    """What stands in a field; a field that was emptied is no number."""
+    return query.get(name, FIELDS[name])

@@ -216,7 +216,9 @@ def facts_of(survey: "Survey", counts: Counts, latest: Snapshot | None) -> dict[
         people = latest.people
         facts["cardless"] = "" if people.cardless is None else f"{people.cardless:,}"
         facts["dealt"] = "" if people.dealt is None else f"{people.dealt:,}"
-        if survey.announces:  # then a place is taken before the questions
-            facts["began"] = facts["dealt"]
+        if survey.announces and people.dealt is not None:
+            # A place is taken before the questions; who answered since it was asked has one, too.
+            began = max(people.dealt, answered - (people.cardless or 0))
+            facts["began"] = facts["dealt"] = f"{began:,}"
         facts["out"] = "" if latest.cards_out is None else f"{latest.cards_out:,}"
     return facts

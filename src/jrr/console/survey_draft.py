@@ -3,10 +3,17 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft
+from jrr.console.plan_tables import TRUST
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.errors import ArgumentError
+from jrr.estimation.groups import MIN_CELL
+from jrr.protocol.states import Role
 from jrr.survey.draft import Draft
-from jrr.survey.promises import answers_by_question
+from jrr.survey.promises import COST, answers_by_question
 
 if TYPE_CHECKING:
+    from jrr.console.pages import PageRequest
     from jrr.survey.survey import Survey
 
 _VIEW = "cards"  # in which a draft's ε is planned unless something else is said
@@ -43,6 +50,51 @@ def draft_of(survey: "Survey") -> Draft:
         by=survey.by,
         contact=survey.contact,
     )
+
+
+def copied(
+    request: "PageRequest", survey: "Survey", *, after: str = "", corrects: str = ""
+) -> StoredDraft:
+    """A new draft of the same questions, words and choices, and for a correction the same times.
+
+    Raises:
+        ArgumentError: The same survey with other words, or its next wave, cannot be made here.
+    """
+    usual = Dealers(survey.dealing.addresses) if survey.dealing.addresses else Nobody()
+    if survey.dealing != usual or (survey.deals and not survey.announces):
+        if after or corrects:
+            raise ArgumentError(
+                "the survey must be one that these pages can make, with cards that are dealt on "
+                "arrival and not verified, and whose sum is announced; use jrr survey create"
+            )
+        request.session.note(
+            "How cards are dealt is not copied. These pages make surveys whose cards are dealt on "
+            "arrival and not verified, and whose sum is announced; jrr survey create can do more.",
+            "warn",
+        )
+    own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
+    consent = {language: words.strip() for language, words in own.items() if words.strip()}
+    above = survey.guarantee("dealer") - survey.guarantee("cards")
+    dealers = survey.dealing.addresses if survey.dealing.word == Role.DEALER else ()
+    chosen = {
+        "people": str(survey.capacity),
+        "dealers": "\n".join(dealers),
+        "trust": min(TRUST, key=lambda trust: abs(float(trust) - above)),
+        "min_cell": str(MIN_CELL if survey.pilot else survey.min_cell),
+        "results_every": str(survey.results_every),
+        "min_batch": str(survey.min_batch),
+        "collector": survey.collector,
+        "keep_days": str(survey.keep_days or ""),
+        "public": "" if survey.invitations else "yes",
+        "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
+        "corrects": corrects,
+    }
+    settings = NO_SETTINGS | {"consent": consent, "form": chosen, "logo": survey.logo or ""}
+    if corrects:  # the same survey with other words: its times are right
+        settings |= {"opens": (survey.opens or "")[:16], "closes": (survey.closes or "")[:16]}
+    draft = StoredDraft(draft_of(survey).to_dict(), settings=settings)
+    add_draft(request.console.engine, draft)
+    return draft
 
 
 def _rounded(loss: float) -> float:

@@ -1,6 +1,7 @@
 """Reads questions as people write them in TOML, and as documents have them."""
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ def read_questions(listed: object, languages: tuple[str, ...]) -> tuple[Question
         _check_place(question, questions)
         questions.append(question)
     if not any(question.sensitive for question in questions):
-        raise ArgumentError("questions must have at least one with sensitive = true, got none")
+        raise ArgumentError("questions must have at least one that is sensitive, got none")
     return tuple(questions)
 
 
@@ -173,14 +174,18 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         high=high,
         sensitive=sensitive,
         weight=checks.positive(f"weight of {where}", fields.get("weight", 1.0)),
-        margin=checks.real(
-            f"margin of {where}", fields.get("margin", MARGIN), "above 0", 0.0, open_low=True
-        ),
+        margin=_margin(where, kind, fields.get("margin", MARGIN)),
         **flags,
         section=_section(where, fields.get("section"), languages),
         only_if=_branches(where, fields.get("only_if")),
         crossed=_parts(where, fields),
     )
+
+
+def _margin(where: str, kind: str, given: object) -> float:
+    """Half an interval: a part of 1 for shares, in the unit of a number."""
+    most, unit = (math.inf, "") if kind == "number" else (1.0, " and at most 1 (0.03: 3 points)")
+    return checks.real(f"margin of {where}", given, f"above 0{unit}", 0.0, most, open_low=True)
 
 
 def _parts(where: str, fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
