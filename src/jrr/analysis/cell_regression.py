@@ -53,7 +53,8 @@ def regress_cells(
         covariates: a formula of open answers ("age + gender"); or name -> answer -> number, for
             questions that cells are crossed by; or name -> column with one entry per person, in
             the order of the people that `cells_of` was given. None: all questions that cells are
-            crossed by, as words.
+            crossed by, as words. What differs within cells only by chance is told from little, and
+            from whatever else differs between them.
         data: with a formula: open answers by name, one per person. Without it a formula speaks of
             the questions that cells are crossed by.
         value: the answer that is explained.

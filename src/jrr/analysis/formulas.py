@@ -142,7 +142,7 @@ def sides_of(formula: str, questions: Sequence[str]) -> Sides:
     left, tilde, right = (part.strip() for part in formula.partition("~"))
     if not tilde or not left or not right:
         raise checks.refusal("formula", formula, "such as 'cheated ~ dept + age'")
-    of_right = [name for name in questions if _speaks_of(right, name)]
+    of_right = [name for name in questions if speaks_of(right, name)]
     if left in questions and not of_right:
         return Sides(left, None, right)
     if len(of_right) != 1:
@@ -150,7 +150,7 @@ def sides_of(formula: str, questions: Sequence[str]) -> Sides:
         raise checks.refusal("formula", formula, allowed)
     terms = [term.strip() for term in right.split("+")]
     others = [term for term in terms if term != of_right[0]]
-    if len(others) == len(terms) or any(_speaks_of(term, of_right[0]) for term in others):
+    if len(others) == len(terms) or any(speaks_of(term, of_right[0]) for term in others):
         raise checks.refusal("formula", formula, f"with {of_right[0]} as a term of its own, once")
     return Sides(left, of_right[0], " + ".join(others))
 
@@ -176,7 +176,8 @@ def yes_of(name: str, outcome: NDArray[Any]) -> NDArray[Any]:
     return last
 
 
-def _speaks_of(formula: str, name: str) -> bool:
+def speaks_of(formula: str, name: str) -> bool:
+    """Whether a formula has this name in it."""
     return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", formula) is not None
 
 

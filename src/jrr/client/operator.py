@@ -337,7 +337,7 @@ class Operator:
 
         Args:
             since: The wave before.
-            paired: Among those who answered both; only of mechanisms without masks.
+            paired: Among those who answered both; with masks after the earlier wave's second sums.
             wish: Of the intervals.
         """
         more = {"since": since.hash, "paired": str(paired).lower()}

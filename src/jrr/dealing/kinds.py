@@ -141,7 +141,8 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
                 raise checks.refusal("verified", True, allowed)
             if mechanism.announcements > 1:
                 allowed = (
-                    f"left out where cards may be in several sums, as those of {question.name}"
+                    f"left out where cards may be in several sums, as those of {question.name}: "
+                    "announcements = 1 gives up pairs of waves for it"
                 )
                 raise checks.refusal("verified", True, allowed)
 

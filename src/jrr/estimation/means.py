@@ -154,12 +154,13 @@ class MeanEstimate(Shown):
         ends = {"mean": self.mean, "stderr": self.stderr, "low": low, "high": high}
         return [ends | {"sum": self.sum, "sum_stderr": self.sum_stderr}]
 
-    def minus(self, other: "MeanEstimate", *, same_deck: bool) -> "MeanDifference":
+    def minus(self, other: "MeanEstimate", *, same_deck: bool, shared: int = 0) -> "MeanDifference":
         """This mean minus that of a disjoint group or of another wave.
 
         Args:
             other: the estimate to subtract, of the same question.
             same_deck: True for groups of one survey, as for `jrr.difference`.
+            shared: how many people may be in both, as for `jrr.difference`.
 
         Returns:
             The difference, with its standard error and intervals.
@@ -179,7 +180,8 @@ class MeanEstimate(Shown):
             allowed = f"an estimate of a number in {self.low:g}..{self.high:g}"
             raise checks.refusal("other", other, allowed)
         pairs = zip(self.cases, other.cases, strict=True)
-        gaps = tuple(difference(a, b, same_deck=same_deck) for a, b in pairs)
+        both = 0 if self.share.sampling is None else shared  # numbers are rounded anew each time
+        gaps = tuple(difference(a, b, same_deck=same_deck, shared=both) for a, b in pairs)
         return MeanDifference(self.high - self.low, gaps)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

@@ -29,12 +29,14 @@ class ScaleMean(Shown):
         stderr: its standard error, at the estimate.
         n: people who reported.
         population: whom the error speaks of, as for `Estimate.for_population`.
+        drawn: the part of its standard error that comes from drawing people.
     """
 
     mean: float
     stderr: float
     n: int
     population: str
+    drawn: float = 0.0
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval, by the normal law.
@@ -45,13 +47,17 @@ class ScaleMean(Shown):
         reach = quantile(level) * self.stderr
         return self.mean - reach, self.mean + reach
 
-    def minus(self, other: "ScaleMean") -> "ScaleMean":
-        """This mean minus that of other people, whose cards have another sum.
+    def minus(self, other: "ScaleMean", *, shared: int = 0) -> "ScaleMean":
+        """This mean minus that of other people, or of another wave.
 
         Args:
-            other: of the same question, in a disjoint group or another wave.
+            other: of the same question; the cards in it have another sum.
+            shared: how many people may be in both; where means speak of a population, the noise of
+                drawing them is counted for the worst correlation, as by `jrr.difference`.
         """
-        error = math.hypot(self.stderr, other.stderr)
+        shares = shared / max(other.n, 1), shared / max(self.n, 1)
+        drawn = [one.drawn**2 * s for one, s in zip((self, other), shares, strict=True)]
+        error = math.sqrt(self.stderr**2 + other.stderr**2 + sum(drawn))
         return ScaleMean(
             mean=self.mean - other.mean,
             stderr=error,
@@ -124,17 +130,19 @@ def scale_mean(
     mean = float(apart @ shares) / answered
     # Of a ratio: its slope in each share.
     slopes = apart if counted.all() else np.where(counted, (apart - mean) / answered, 0.0)
-    variance = sum(_variance(part, slopes, marks) for part in estimate.parts)
+    variances = [_variances(part, slopes, marks) for part in estimate.parts]
+    told, drawn = (sum(column) for column in zip(*variances, strict=True))
     return ScaleMean(
         mean=middle + mean,
-        stderr=math.sqrt(variance),
+        stderr=math.sqrt(told + drawn),
         n=estimate.n,
         population=estimate.population,
+        drawn=math.sqrt(drawn),
     )
 
 
-def _variance(part: Component, slopes: Floats, marks: int | None) -> float:
-    """Of a weighted sum of the shares of one kind of people."""
+def _variances(part: Component, slopes: Floats, marks: int | None) -> tuple[float, float]:
+    """Of a weighted sum of the shares of one kind of people: of their reports, of drawing them."""
     m = part.moments
     share = part.plausible / max(part.plausible.sum(), 1e-300)
     tied = bool(m.pair_weight(part.decks))
@@ -145,10 +153,10 @@ def _variance(part: Component, slopes: Floats, marks: int | None) -> float:
         per_person = variance_of_report(float(m.p[0]), float(m.q[0]), slopes, marks)
         own = part.squares * float(share @ per_person) * (part.factor / float(m.gain[0])) ** 2
     if part.sampling is None:
-        return own + masks
+        return own + masks, 0.0
     spread = float(share @ slopes**2 - (share @ slopes) ** 2)
     left = float(np.max(part.sampling.left)) * part.sampling.second
-    return own + masks + part.factor**2 * part.squares * max(spread, 0.0) * left
+    return own + masks, part.factor**2 * part.squares * max(spread, 0.0) * left
 
 
 def variance_of_report(p: float, q: float, weights: Floats, marks: int | None) -> Floats:

@@ -213,6 +213,14 @@ def why_not_by(by: Sequence[str], cells: Sequence[str]) -> str:
     )
 
 
+def why_no_cells(names: Iterable[str]) -> str:
+    """Why masked answers say nothing by open questions whose answers make no groups."""
+    return (
+        f"{', '.join(names)} makes no cells, and masked answers are known by cells only: ask it "
+        "with classes to choose from, or choose a mechanism without cards (rr)"
+    )
+
+
 def words_of(by: Sequence[str]) -> str:
     """Questions by which sums are told, in words."""
     return f"the groups of {crossed(by)}" if by else "all reports together"

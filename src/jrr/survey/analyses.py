@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
-from jrr.estimation.told_sums import CROSSED_BY
+from jrr.estimation.told_sums import CROSSED_BY, why_no_cells
 from jrr.planning.effects import effect_stderr, group_stderr
 from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
@@ -188,10 +188,7 @@ def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> s
         return NO_SECOND_SUM
     numbers = [name for name in one.by if name not in covariates_of(draft.open)]
     if announced and numbers:
-        return (
-            f"{', '.join(numbers)} makes no cells, and masked answers are known by cells only: ask "
-            "it with classes to choose from, or choose a mechanism without cards (rr)"
-        )
+        return why_no_cells(numbers)
     if announced and cells > MOST_CELLS:
         return f"there would be {cells:,} cells, at most {MOST_CELLS:,} are told"
     if announced and one.kind == "regression" and not one.by:

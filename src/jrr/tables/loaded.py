@@ -24,7 +24,7 @@ from jrr.analysis import (
     two_way,
 )
 from jrr.analysis.cells import Reports, cells_of_reports
-from jrr.analysis.formulas import sides_of, yes_of
+from jrr.analysis.formulas import sides_of, speaks_of, yes_of
 from jrr.analysis.regression import Link
 from jrr.errors import ArgumentError
 from jrr.estimation.cell_tallies import Cells, WeightedShares
@@ -34,7 +34,7 @@ from jrr.estimation.groups import GroupEstimates
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.raking import Margins
 from jrr.estimation.scale_means import ScaleMean, scale_mean
-from jrr.estimation.told_sums import CardSums, why_not_by
+from jrr.estimation.told_sums import CardSums, why_no_cells, why_not_by
 from jrr.survey.other_waves import AFTER, BEFORE, YES, wave_columns, why_no_pairs
 from jrr.survey.question import PREFER_NOT
 from jrr.survey.survey import Survey, read_survey
@@ -47,6 +47,11 @@ from jrr.tables.reports import rows_of
 from jrr.tables.survey_answers import is_survey_answers, open_survey_answers
 
 AnyMargins = Margins | str | Path
+_SAYS_NOTHING = 0.5  # a standard error of a share
+_ONE_QUESTION = (
+    "{first} and {second} must be asked as one question (cross, in the draft) to say which answers "
+    "go together: masked answers are known as sums, and these single reports say nothing of pairs"
+)
 
 
 def load_survey(document: "str | Path | Survey | None", answers: str | Path) -> "LoadedSurvey":
@@ -360,7 +365,10 @@ class LoadedSurvey:
                 raise checks.refusal("second", second, f"another question than {first}")
             return crossed_table(self.total(first, **wish), *(count for _, count in parts))
         one, two, _ = self._asked_both(first, second)
-        return two_way(one, two, **wish)
+        table = two_way(one, two, **wish)
+        if table.stderr.max() > _SAYS_NOTHING:
+            raise ArgumentError(_ONE_QUESTION.format(first=first, second=second))
+        return table
 
     def change(
         self,
@@ -498,13 +506,14 @@ class LoadedSurvey:
         if self.closed_by(name) is None:
             return regress(self.item(name), right, weights=weights, **wish)
         self._no_weights(weights)
-        return regress_cells(self.cells(name), right, **wish)
+        return regress_cells(self._cells_for(name, right), right, **wish)
 
     def _as_predictor(
         self, left: str, name: str, right: str, value: int, link: Link, weights: Any
     ) -> OutcomeRegression:
         covariates = right or None
         if left in self.sensitive:
+            self.two_way(left, name)  # refuses reports that do not say which answers go together
             outcome_item, item, both = self._asked_both(left, name)
             data = {column: some[both] for column, some in self.open.items()}
             return regress_outcome(
@@ -525,7 +534,22 @@ class LoadedSurvey:
         if self.closed_by(name) is None:
             return regress_outcome(data[left], self.item(name), covariates, weights=weights, **wish)
         self._no_weights(weights)
-        return regress_outcome_cells(self.cells(name), left, covariates, **wish)
+        cells = self._cells_for(name, f"{left} ~ {right}")
+        return regress_outcome_cells(cells, left, covariates, **wish)
+
+    def _cells_for(self, name: str, formula: str) -> Cells:
+        """The cells of whatever a formula speaks of.
+
+        What differs within cells would be told from what else differs between them.
+
+        Raises:
+            ArgumentError: some of it makes no cells, or the survey was not closed on it.
+        """
+        used = [one for one in self.open if speaks_of(formula, one)]
+        numbers = [one for one in used if one not in self.groupings]
+        if numbers:
+            raise ArgumentError(why_no_cells(numbers))
+        return self.cells(name, *used)
 
     def _asked_both(
         self, first: str, second: str
@@ -541,6 +565,11 @@ class LoadedSurvey:
                 f"{first} and {second} must have been asked of the same people, got nobody who was "
                 "asked both; plan for it with ask = 'all'"
             )
+        if any(
+            self.closed_by(one) is not None and self.reports(one).mechanism.k > 2
+            for one in (first, second)
+        ):
+            raise ArgumentError(_ONE_QUESTION.format(first=first, second=second))
         share = self.survey.share_asked(first, second)
         one, two = (self._among(name, people, share) for name in (first, second))
         return one, two, people
