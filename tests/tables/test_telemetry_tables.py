@@ -119,7 +119,7 @@ def test_reports_by_level_are_converted(
         first = out
     assert sorted(first.read_text().splitlines()) == lines
     first.write_text(f"{first.read_text()}[9, 1]\n")
-    with pytest.raises(DamagedError, match="converted-again"):
+    with pytest.raises(DamagedError, match=f"again.jsonl, line {len(lines) + 1}: "):
         tables.convert(first, tmp_path / "damaged.parquet")
     assert not (tmp_path / "damaged.parquet").exists()
 
@@ -378,7 +378,7 @@ def test_lines_with_other_columns_are_refused(tmp_path: Path) -> None:
         lines.write_text(f"{head}\n{rest.replace(old, new, 1)}")
         with pytest.raises(DamagedError, match="an object of report"):
             tables.estimate(lines, by="region")
-        with pytest.raises(DamagedError, match="an object of report"):
+        with pytest.raises(DamagedError, match=r"reports.jsonl, line 2: .* an object of report"):
             jrr.read_reports(lines)
     with pytest.raises(ArgumentError, match="reports only"):
         tables.perturb(lines, "age", tmp_path / "x.csv", epsilon=1.0, labels=["0", "1"])

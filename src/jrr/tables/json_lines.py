@@ -17,10 +17,10 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.columns import carded_from_arrow, report_batch, report_schema, reports_from_arrow
-from jrr.tables.formats import BATCH, OTHER_OPENERS, OTHER_WRITERS, Batches, Table, damage_of
+from jrr.tables.formats import BATCH, OTHER_OPENERS, OTHER_WRITERS, Batches, Table
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, RESERVED
-from jrr.telemetry.report_lines import ENDINGS, open_lines, split_line
+from jrr.telemetry.report_lines import ENDINGS, damage_in, open_lines, split_line
 
 
 class JsonLines(Table):
@@ -53,7 +53,7 @@ class JsonLines(Table):
         """The columns asked for, some rows at a time."""
         _, documents = open_lines(self.path)
         while some := list(islice(documents, min(rows, 1 << 16))):
-            with damage_of(self.path):
+            with damage_in([self.path], self._header.mechanism):
                 yield self._batch(some).select(list(columns))
 
     def _batch(self, lines: Sequence[Any]) -> Any:

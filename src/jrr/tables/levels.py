@@ -125,7 +125,7 @@ Group = tuple[int, Any, Any]  # a level, some of its reports, and who of them ha
 def _from_lines(asked: Levelled, source: str | Path) -> Iterator[Group]:
     _, documents = open_lines(Path(source))
     while some := list(islice(documents, _LINES)):
-        with damage_in([source]):
+        with damage_in([source], asked):
             yield from _by_levels(asked, asked.reports_from_json(some))
 
 

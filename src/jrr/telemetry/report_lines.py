@@ -118,35 +118,41 @@ def read_reports(*paths: str | Path) -> tuple[Any, Any]:
     """
     if not paths:
         raise ArgumentError("paths must name at least one file, got none")
-    first: dict[str, Any] | None = None
+    first, _ = open_lines(Path(paths[0]))
+    with damage_in(paths[:1]):
+        asked = asked_from_dict(first["mechanism"])
     documents: list[Any] = []
     for path in map(Path, paths):
         header, lines = open_lines(path)
-        if first is None:
-            first = header
         if header["mechanism"] != first["mechanism"]:
             raise ArgumentError(f"paths must be of one question, got another in {str(path)!r}")
-        with damage_in([path]):
+        with damage_in([path], asked):
             columns = header.get("columns", [])
             documents += [split_line(line, columns)[0] for line in lines] if columns else lines
-    assert first is not None
-    with damage_in(paths):
-        asked = asked_from_dict(first["mechanism"])
+    with damage_in(paths, asked):
         return asked, asked.reports_from_json(documents)
 
 
 class damage_in:  # noqa: N801 - used like a function
-    """Whatever is refused inside is not an argument's fault but damage of these files."""
+    """Whatever is refused inside is damage of these files; of reports by `asked` of which line."""
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
-        self._names = ", ".join(map(str, paths))
+    def __init__(self, paths: Sequence[str | Path], asked: Asked | None = None) -> None:
+        self._paths = paths
+        self._asked: Any = asked
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ArgumentError):
-            raise DamagedError(f"{self._names}: {error}") from None
+            for path in () if self._asked is None else self._paths:
+                header, lines = open_lines(Path(path))
+                for number, line in enumerate(lines, 2):
+                    try:
+                        self._asked.report_from_json(split_line(line, header.get("columns", []))[0])
+                    except ArgumentError as refused:
+                        raise DamagedError(f"{path}, line {number}: {refused}") from None
+            raise DamagedError(f"{', '.join(map(str, self._paths))}: {error}") from None
 
 
 def open_lines(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
