@@ -246,6 +246,44 @@ def test_announced_sums_of_levels(suffix: str, tmp_path: Path, capsys: Any) -> N
         tables.distribution(path)
 
 
+def test_several_answers_by_one_coin(tmp_path: Path, capsys: Any) -> None:
+    """A block, from lines, tables and an engine: item by item, by group too."""
+    rng = SeededRandom(7)
+    m = jrr.MRR(300, own=3.0, card_rate=0.5, announced_rate=0.5, coin=jrr.Block((2, 3)))
+    cards, answers = m.deal(rng), [[at % 2, at % 3] for at in range(300)]
+    reports = m.respond(answers, cards, rng)
+    announced = m.announce(cards, rng=rng)
+    expected = [one.to_dict() for one in m.estimate(reports, announced=announced).items]
+    lines, parquet, told = (tmp_path / name for name in ("b.jsonl", "b.parquet", "told.json"))
+    jrr.write_reports(lines, m, reports)
+    tables.convert(lines, parquet)
+    told.write_text(json.dumps({"cards": announced.cards, "sum": announced}))
+    for path, engine in ((lines, None), (parquet, None), (parquet, "duckdb")):
+        found = tables.estimate(path, announced=announced, engine=engine)
+        assert [one.to_dict() for one in found.estimate.items] == expected
+        documents = found.to_dict()["items"]
+        assert [one["estimate"] for one in documents.values()] == expected
+        assert len(found.to_frame()) == 5
+        assert found.heading == "Shares, 300 reports"
+    assert run(["file", "estimate", str(lines), "--announced", str(told), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["estimates"]
+    assert [one["estimate"] for one in shown.values()] == expected
+    command = ["file", "estimate", str(lines), "--announced", str(told)]
+    assert run([*command, "--plot", str(tmp_path / "x.png")]) == 2
+    assert "plot must be left out where there are several" in capsys.readouterr().err
+    places, cards = np.array(["north", "south"] * 150), m.deal(rng)
+    header = {"jrr": 1, "holds": "reports", "mechanism": m.to_dict(), "columns": ["place"]}
+    rows = [
+        json.dumps(m.report_to_json(report) | {"place": place})
+        for report, place in zip(m.respond(answers, cards, rng), places.tolist(), strict=True)
+    ]
+    lines.write_text("\n".join([json.dumps(header), *rows]) + "\n")
+    sums = m.announce_cells(cards, places, rng=rng)
+    for one in tables.estimate(lines, by="place", announced=sums).items.values():
+        assert [group.name for group in one.groups] == ["north", "south"]
+        assert sum(group.estimate.n for group in one.groups) == 300
+
+
 def test_a_table_of_a_duckdb_file(tmp_path: Path) -> None:
     reports = SEARCH.respond(STRINGS * 500, SeededRandom(1))
     path = write(tmp_path / "reports.parquet", SEARCH, reports)

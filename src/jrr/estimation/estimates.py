@@ -355,6 +355,11 @@ class BlockEstimate(Estimate):
         return self._items
 
     @property
+    def n(self) -> int:
+        """How many answered: each of them all items."""
+        return self._items[0].n
+
+    @property
     def strata(self) -> Any:  # type: ignore[override]  # all that one item's estimate is made of
         """Refused: there is one for each item."""
         raise ArgumentError(

@@ -17,7 +17,7 @@ from jrr._base import checks
 from jrr._base.shown import Row, Shown
 from jrr.errors import ArgumentError
 from jrr.estimation.differences import Difference, Differences, difference
-from jrr.estimation.estimates import Estimate, Population, sampling_of
+from jrr.estimation.estimates import BlockEstimate, Estimate, Population, sampling_of
 from jrr.estimation.tally import Tally, WeightedTally
 
 if TYPE_CHECKING:
@@ -193,13 +193,16 @@ def estimate_groups(
     everybody = add_tallies(list(tallies.values()))
     dealt = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
     sampling = sampling_of(population, everybody.n, population_size, asked)
-    shown = tuple(
-        GroupEstimate(
-            name=name, estimate=Estimate(mechanism.estimate(tallies[name], dealt).strata, sampling)
+
+    def group(name: str) -> GroupEstimate:
+        items = mechanism.estimate(tallies[name], dealt).items
+        first, *others = [Estimate(item.strata, sampling) for item in items]
+        return GroupEstimate(
+            name=name, estimate=BlockEstimate([first, *others]) if others else first
         )
-        for name in sorted(tallies)
-        if _may_be_shown(tallies[name], min_cell)
-    )
+
+    names = [name for name in sorted(tallies) if _may_be_shown(tallies[name], min_cell)]
+    shown = tuple(map(group, names))
     return GroupEstimates(
         shown=shown,
         hidden=len(tallies) - len(shown),

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from jrr._base.shown import Shown
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
 from jrr.estimation.differences import Differences
-from jrr.estimation.estimates import Estimate
-from jrr.estimation.groups import MOST_COMPARED_GROUPS, GroupEstimates
+from jrr.estimation.estimates import BlockEstimate, Estimate
+from jrr.estimation.groups import MOST_COMPARED_GROUPS, GroupEstimate, GroupEstimates
 from jrr.estimation.means import MeanDifference, MeanEstimate
 from jrr.mechanisms import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
@@ -63,6 +63,21 @@ class Result(Shown):
     def mean(self) -> MeanEstimate | None:
         """Mean and sum of everybody's number; None where answers are no numbers."""
         return self._mean(self.estimate)
+
+    @property
+    def items(self) -> dict[str, "Result"]:
+        """Item -> its result, where one coin answered several (`jrr.Block`); empty otherwise."""
+        if not isinstance(self.estimate, BlockEstimate):
+            return {}
+        block: Any = self.header.mechanism
+        found = {}
+        for at, estimate in enumerate(self.estimate.items):
+            header = replace(self.header, mechanism=block.item(at))
+            groups: Any = [(group.name, group.estimate) for group in self.groups]
+            shown = tuple(GroupEstimate(name=name, estimate=of.items[at]) for name, of in groups)
+            here = replace(self.groups, shown=shown)
+            found[f"item {at}"] = replace(self, header=header, estimate=estimate, groups=here)
+        return found
 
     @property
     def _estimates(self) -> dict[str, Estimate]:
@@ -127,6 +142,10 @@ class Result(Shown):
         """
         if self.header.number is not None:
             return _mean_rows(self.means(), level)
+        if self.items:
+            return [
+                {"item": at} | row for at, of in self.items.items() for row in of.to_rows(level)
+            ]
         rows = []
         for name, estimate in self._estimates.items():
             low, high = estimate.interval(level)
@@ -179,6 +198,13 @@ class Result(Shown):
             ArgumentError: where there is no such step, or level is not in (0, 1).
         """
         header = self.header
+        if self.items:
+            return {
+                "items": {
+                    name: one.to_dict(level, step=step, delta=delta, simultaneous=simultaneous)
+                    for name, one in self.items.items()
+                }
+            }
         if header.number is not None:
             if step is not None:
                 raise checks.refusal("postprocess", step, "None: a mean is no share")

@@ -87,9 +87,7 @@ def estimate(
     showing = Showing(level=level, top=top, simultaneous=simultaneous)
     of_survey = is_survey(reports, options["table"])
     if apart or of_survey:
-        if plot is not None or postprocess is not None:
-            given = "plot" if plot is not None else "postprocess"
-            raise ArgumentError(f"{given} must be left out where there are several estimates")
+        _refuse_of_several(plot=plot, postprocess=postprocess)
         with bar("counting") as progress:
             estimate_all = estimate_questions if of_survey else estimate_each
             found = estimate_all(reports, options, progress)
@@ -97,12 +95,21 @@ def estimate(
         return
     with bar("counting") as progress:
         result = tables.estimate(*reports, **options, progress=progress)
+    if result.items:
+        _refuse_of_several(plot=plot, postprocess=postprocess)
+        show_several(result.items, showing, out)
+        return
     if plot is not None:
         _draw(result, plot, showing)
     if out is not None:
         result.write_csv(out, level, force=force)
     document = showing.document(result, postprocess)
     show(document, showing.lines(result, document), *written(Results=out, Picture=plot))
+
+
+def _refuse_of_several(**options: object) -> None:
+    for name in [name for name, value in options.items() if value is not None]:
+        raise ArgumentError(f"{name} must be left out where there are several estimates")
 
 
 def _draw(result: "Result", plot: Path, showing: Showing) -> None:
