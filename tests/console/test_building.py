@@ -25,6 +25,7 @@ from jrr.planning.plans import plan
 from jrr.survey.consent import consent_text
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
+from jrr.survey.plan import PlanOptions, plan_draft
 from jrr.survey.survey import read_survey
 from tests.console import CSRF, WORK, Servers, Visitor
 
@@ -340,9 +341,11 @@ def test_texts_in_the_editor_stay_texts(visitor: Visitor) -> None:
 
 def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
     page = visitor.get("/plan?people=4000&response=50&epsilon=1&questions=2&lost=3&trust=2")
+    asked = Draft.from_dict(yes_no_questions(2))
     for mechanism in MECHANISMS:
-        made = plan(2_000, 0.5, dealer_epsilon=1.5, mechanism=mechanism, lost=0.03, announced=True)
-        margin = quantile(0.95) * made.stderr()
+        options = PlanOptions(dealer_epsilon=3.0, mechanism=mechanism, lost=0.03)
+        planned = plan_draft(asked, 4_000, response=0.5, epsilon=1.0, options=options)
+        margin = planned.questions[0].margin
         assert page.words.count(f"±{100 * margin:.2g} points") >= 1, mechanism
     more = visitor.get("/plan/more?people=400&response=50&epsilon=1&questions=1&margin=5")
     wish = PlanWish(draft=json.dumps(yes_no_questions(1), sort_keys=True), people=400, response=0.5)

@@ -74,6 +74,24 @@ def test_a_branch_has_the_margin_of_those_who_are_asked_it() -> None:
     assert margin_of(branch, wish) > 1.3 * branch.margin
 
 
+def test_a_branch_of_which_some_are_asked() -> None:
+    """Of 1,200 a quarter are concerned, of whom one in three is asked: 100, drawn by chance."""
+    questions = [*BRANCHED["questions"], {"name": "c", "kind": "yes-no", "text": "C?"}]
+    draft = BRANCHED | {"questions": questions, "split": "together", "ask": 1}
+    wish = PlanWish(draft=json.dumps(draft), people=2_000, branches=(("b", 0.25),))
+    made = plans(wish)["mrr"]
+    assert isinstance(made, DraftPlan)
+    branch = made.questions[1]
+    assert branch.asked == pytest.approx(1 / 3)
+    mechanism, rng = branch.plan.mechanism, np.random.default_rng(4)
+    concerned = np.arange(300) < 150
+    shares = []
+    for ones in rng.hypergeometric(150, 150, 100, 2_000):
+        counts = np.array([100 - ones, ones])
+        shares.append(jrr.simulate(mechanism, counts, 1, rng=rng)[0, 1] / 100 - concerned.mean())
+    assert margin_of(branch, wish) == pytest.approx(Z * float(np.std(shares)), rel=0.08)
+
+
 def test_other_epsilons_and_people_are_planned_as_the_plan_itself() -> None:
     wish = PlanWish(draft=json.dumps(yes_no_questions(2)), people=2_000)
     head, half, same, double = what_if(wish)

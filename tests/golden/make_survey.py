@@ -294,6 +294,7 @@ def document() -> dict[str, Any]:
         "one coin, closed deck": entry(survey_of(ONE, split="together", closed_deck=True)),
         "one coin, two of them asked": entry(survey_of(ONE, split="together", ask=2)),
         "one coin, one of them asked": entry(survey_of(TWO, split="together", ask=1)),
+        "one coin without cards": entry(survey_of((), split="together", ask=2)),
         "one coin, nobody deals": entry(survey_of(ONE, split="together"), silent=ONE[0]),
     }
 

@@ -241,7 +241,7 @@ def test_drafts_say_how_many_are_asked() -> None:
             shared.asked(*FIVE, split=split, ask=wrong)
     for ask, options, words in (
         (6, PlanOptions(), r"ask must be a whole number in 1\.\.5"),
-        (2, PlanOptions(mechanism="rr"), "ask must be 'auto' or 'all' without two answers"),
+        (2, PlanOptions(mechanism="drr"), "ask must be 'auto' or 'all' without two answers"),
         (2, PlanOptions(announced=False), "ask must be 'all' with a closed deck"),
     ):
         with pytest.raises(ArgumentError, match=words):

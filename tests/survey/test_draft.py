@@ -97,7 +97,7 @@ def test_the_budget_is_split_and_kept(split: str) -> None:
 
 
 def test_several_labels_share_an_item_s_budget() -> None:
-    made = plan_draft(Draft.from_dict(DOCUMENT), 2_000)
+    made = plan_draft(Draft.from_dict(changed(split="even")), 2_000)
     several = made.questions[2]
     assert several.question.perturbed == 2
     assert several.plan.request.epsilon == pytest.approx(several.epsilon / 2)

@@ -14,9 +14,11 @@ from msgspec import structs
 
 import jrr
 from jrr._base.exact import SCALE
+from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.shifts import truth_of
+from jrr.mechanisms.shifts import most_asked, truth_of
 from jrr.protocol.documents import canonical_json
+from jrr.survey import plan as planning
 from jrr.survey.consent import consent_text
 from jrr.survey.plan import PlanOptions, plan_draft
 from jrr.survey.spending import Limits, check_limits, expenses_of
@@ -76,10 +78,15 @@ def test_what_is_stated_is_what_devices_do() -> None:
 
 
 @pytest.mark.parametrize("asked", [["a"], ["a", "b"], ["c.1", "b", "a"]])
-@pytest.mark.parametrize("with_cards", [True, False])
-def test_reports_of_somebody_who_is_asked_some_of_them(asked: list[str], with_cards: bool) -> None:
-    """Over all words: all true answers with the chance that is stated, else evenly any others."""
-    made = survey()
+@pytest.mark.parametrize("with_cards", [True, False, None])
+def test_reports_of_somebody_who_is_asked_some_of_them(
+    asked: list[str], with_cards: bool | None
+) -> None:
+    """Over all words: all true answers with the chance that is stated, else evenly any others.
+
+    Also where nobody deals (None).
+    """
+    made = survey() if with_cards is not None else without_dealer()
     whole = made.joint["a"]
     mechanisms = {name: made.by_name[name].mechanism for name in asked}
     sizes = [one.k for one in mechanisms.values()]
@@ -100,10 +107,51 @@ def test_reports_of_somebody_who_is_asked_some_of_them(asked: list[str], with_ca
         for name in asked:
             report = reports[name]
             marks = [report] if isinstance(report, int) else np.frombuffer(report, "<i2").tolist()
-            told.append(marks[0] if len(marks) == 1 else marks.index(1))
+            told.append(report if with_cards is None or len(marks) == 1 else marks.index(1))
         found[tuple(told)] = found.get(tuple(told), 0) + 1
     assert set(found) == set(itertools.product(*map(range, sizes)))
     assert set(found.values()) == {1}
+
+
+def without_dealer(**options: Any) -> Survey:
+    return survey(dealers=(), mechanism="rr", **options)
+
+
+@pytest.mark.parametrize("ask", ["all", 2, "auto"])
+def test_where_nobody_deals_the_coin_is_alone(ask: int | str) -> None:
+    """ε of whoever is asked the most, by the law of all that the device says."""
+    made = without_dealer(ask=ask)
+    (stated,) = made.together
+    assert stated.keep == stated.alone
+    assert not made.dealt
+    k = math.prod(most_asked([(2,), (3,), (2, 2)], stated.ask))
+    law = {True: stated.keep + (1 - stated.keep) / k, False: (1 - stated.keep) / k}
+    for view in ("report", "cards", "everything", "dealer"):
+        assert made.guarantee(view) == pytest.approx(math.log(law[True] / law[False]), rel=1e-9)
+        assert 1.999 < made.guarantee(view) <= 2.0
+    for one in made.sensitive:
+        assert one.mechanism == jrr.RR(one.mechanism.k, p=truth_of(stated.keep, one.mechanism.k))
+    assert Survey.from_bytes(made.to_bytes()) == made
+    assert made.costs.wave.collector.epsilon == pytest.approx(2.0)
+    assert [entry.question for entry in expenses_of(made.sensitive)] == ["a+b+c.1+c.2"]
+    with pytest.raises(ArgumentError, match="mechanism of a must be what keep"):
+        changed(made, together=(structs.replace(stated, alone=stated.alone * 0.99),))
+    with pytest.raises(ArgumentError, match="mechanism of a must be what keep"):
+        changed(survey(ask=ask), mechanisms=made.mechanisms, dealing=Nobody(), colluders=0)
+
+
+def test_margins_without_a_dealer() -> None:
+    """Five yes-no questions at ε = 2: less than half of an even split's, at the same ε."""
+    asked = [{"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(5)]
+    rr = PlanOptions(mechanism="rr")
+    shown = []
+    for split in ("together", "even"):
+        planned = plan_draft(shared.asked(*asked, split=split, epsilon=2.0), 2_000, options=rr)
+        assert planned.guarantees["everything"] <= 2.0
+        assert [one.ask for one in planned.together] == [2] * (split == "together")
+        shown.append(f"±{100 * planned.questions[0].margin:.1f}")
+    page = (Path(__file__).parents[2] / "docs" / "surveys.md").read_text("utf-8")
+    assert f"where nobody deals {shown[0]} instead of {shown[1]}" in page
 
 
 def test_a_number_has_a_coin_of_its_own() -> None:
@@ -111,10 +159,31 @@ def test_a_number_has_a_coin_of_its_own() -> None:
     assert [one.questions for one in made.together] == [("a", "b", "c")]
     joint = made.loss("everything", made.sensitive[:1])
     number = made.by_name["d"].guarantee("everything")
-    assert joint == pytest.approx(1.0, abs=1e-3)
+    assert joint + number == pytest.approx(2.0, abs=1e-3)
     assert made.guarantee("everything") == pytest.approx(joint + number)
     words = consent_text(made, "en")
-    assert "“A?”, “B?”, “C?” together ε = 1; “D?” ε = 1" in words
+    assert f"“A?”, “B?”, “C?” together ε = {joint:.4g}; “D?” ε = {number:.4g}" in words
+
+
+@pytest.mark.parametrize("ask", ["auto", 2])
+@pytest.mark.parametrize("days", [None, 0.1, 3.0])
+def test_numbers_and_the_shared_coin_miss_their_margins_alike(
+    ask: int | str, days: float | None
+) -> None:
+    """No other share of the number makes the worst quotient of margin and wanted one smaller."""
+    number = NUMBER if days is None else NUMBER | {"margin": days}
+    draft = shared.asked(*QUESTIONS, number, split="together", ask=ask, epsilon=2.0)
+    planned = plan_draft(draft, 1_000)
+    missed = [one.margin / one.question.margin for one in planned.questions]
+    assert missed[-1] == pytest.approx(max(missed[:-1]), rel=0.15)
+    asked = planning._SharedPlan(1_000, 2.0, 4.0, PlanOptions())
+    number_share = planned.questions[-1].epsilon / 2.0
+    for share in (0.7 * number_share, min(1.4 * number_share, 0.9)):
+        parts = [1 - share, 1 - share, 1 - share, share]
+        items = asked.items(draft.sensitive, parts, ask)
+        other = asked.questions(draft.sensitive, parts, items)
+        assert max(missed) <= 1.01 * planning._worst_margin(other)
+    assert planned.guarantees["everything"] <= 2.0
 
 
 def test_margins_beside_an_even_split() -> None:

@@ -7,11 +7,11 @@
 import { check, hasFields, hashOf, isWhole } from "./checks.js";
 import { canonicalJson } from "./documents.js";
 import { losses } from "./loss.js";
-import { lieOf, numbersOf, toss } from "./mask_coins.js";
+import { lieOf, toss } from "./mask_coins.js";
 import { withMask } from "./masks.js";
 import { secureWords } from "./mechanisms.js";
 
-const SAME = ["n", "card_rate", "total_rate", "announced_rate", "dealers", "announcements"];
+const SAME = ["mechanism", "n", "card_rate", "total_rate", "announced_rate", "dealers", "announcements"];
 const MOST_COMBINATIONS = 4096;
 
 const isChance = (value) => typeof value === "number" && value > 0 && value < 1;
@@ -48,12 +48,14 @@ export async function notAsked({ hash, panel, together }, person) {
   return left;
 }
 
+/** Masks over one coin, or the coin alone (RR), which has one chance. */
 function fits({ question, mechanism }, first, { keep, alone }) {
-  return (
-    mechanism.mechanism === "MRR" && mechanism.coin === "rr" && question.kind !== "number" &&
-    mechanism.p === truthOf(keep, mechanism.k) && mechanism.alone === truthOf(alone, mechanism.k) &&
-    SAME.every((name) => mechanism[name] === first.mechanism[name])
-  );
+  const { k, p } = mechanism;
+  const own = mechanism.mechanism === "RR"
+    ? keep === alone
+    : mechanism.mechanism === "MRR" && mechanism.coin === "rr" && mechanism.alone === truthOf(alone, k);
+  return own && question.kind !== "number" && p === truthOf(keep, k) &&
+    SAME.every((name) => mechanism[name] === first.mechanism[name]);
 }
 
 /** The perturbed answers, those that share a coin with what all of them lose. */
@@ -95,8 +97,9 @@ export function jointReports({ keep, alone }, mechanisms, values, cards, words =
   const lie = lieOf(coin, truthOf(cards === null ? alone : keep, coin.k));
   let marks = toss(coin, value, lie, () => words(1)[0]);
   return mechanisms.map((mechanism, item) => {
-    const own = marks.slice(0, numbersOf(mechanism));
+    const own = marks.slice(0, mechanism.k === 2 ? 1 : mechanism.k);
     marks = marks.slice(own.length);
+    if (mechanism.mechanism === "RR") return mechanism.k === 2 ? own[0] : own.indexOf(1);
     return withMask(mechanism, own, cards === null ? null : cards[item]);
   });
 }

@@ -107,11 +107,12 @@ def margin_of(one: QuestionPlan, wish: PlanWish) -> float:
     answers = expected_reports(wish.people, wish.response)
     if share == 1.0 or one.question.kind == "number":
         return one.margin / math.sqrt(share)
-    mechanism, asked = one.plan.mechanism, max(1, round(share * answers))
+    mechanism, asked = one.plan.mechanism, max(1, round(share * one.asked * answers))
     counts = [asked // mechanism.k] * mechanism.k
     counts[0] += asked - sum(counts)
     worst = max(map(float, np.atleast_1d(mechanism.variance(counts))))
-    return quantile(0.95) * math.sqrt(worst) / asked
+    drawn = 0.25 * (1 - one.asked) / asked  # of whom the question is asked, by chance
+    return quantile(0.95) * math.hypot(math.sqrt(worst) / asked, math.sqrt(drawn))
 
 
 def with_sampling(one: QuestionPlan, wish: PlanWish) -> float | None:

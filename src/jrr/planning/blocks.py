@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jrr._base import checks
 from jrr._base.exact import private_side
@@ -19,10 +19,8 @@ from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.registry import mechanism_class
 from jrr.mechanisms.request import LOST, Frequency, Request
+from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import most_asked, truth_of
-
-if TYPE_CHECKING:
-    from jrr.mechanisms.masked import MRR
 
 AUTO, ALL = "auto", "all"
 
@@ -37,14 +35,18 @@ class BlockPlan:
         asked: how many of the questions each person is asked.
         n: people who answer.
         request: what each item must keep, for the people who are asked it.
-        mechanism: of a person who is asked the most: nobody loses more.
+        mechanism: of a person who is asked the most: nobody loses more. Without cards it is RR.
     """
 
     sizes: tuple[tuple[int, ...], ...]
     asked: int
     n: int
     request: Request
-    mechanism: "MRR"
+    mechanism: Any
+
+    @cached_property
+    def _coin(self) -> Coin:
+        return _coin_for(most_asked(self.sizes, self.asked))
 
     @cached_property
     def keep(self) -> float:
@@ -52,7 +54,9 @@ class BlockPlan:
 
         It is the same whichever items a person is asked, and so is the law of one item's reports.
         """
-        coin, step = self.mechanism.coin, self.mechanism.step
+        if not self.mechanism.deals:
+            return self.keep_alone
+        coin, step = self._coin, self.mechanism.step
         budget, cap = self.request.budget, self.request.dealer_epsilon or math.inf
 
         def keeps(lies: int) -> bool:
@@ -63,20 +67,23 @@ class BlockPlan:
     @cached_property
     def keep_alone(self) -> float:
         """The same for somebody without cards."""
-        coin, budget = self.mechanism.coin, self.request.budget
-        return self._kept(self.mechanism.alone, lambda lies: coin.loss(lies) <= budget)
+        coin, budget = self._coin, self.request.budget
+        alone = self.mechanism.alone if self.mechanism.deals else self.mechanism.p
+        return self._kept(alone, lambda lies: coin.loss(lies) <= budget)
 
     def _kept(self, truth: float, keeps: Callable[[int], bool]) -> float:
         """The chance with which the truth has this probability, on the private side of rounding."""
-        coin = self.mechanism.coin
+        coin = self._coin
         p, q = coin.chances(coin.lie_words(truth))
         return private_side(
             float(p - q), 0.0, lambda keep: keeps(coin.lie_words(truth_of(keep, coin.k)))
         )
 
-    def item(self, number: int) -> "MRR":
+    def item(self, number: int) -> Any:
         """The answers to one item of a question by themselves."""
         k = self.sizes[number][0]
+        if not self.mechanism.deals:
+            return RR(k, p=truth_of(self.keep, k))
         return type(self.mechanism)(
             self.n,  # cards: everybody is dealt one of every question
             p=truth_of(self.keep, k),
@@ -125,6 +132,7 @@ def plan_block(
     colluders: int | None = None,
     frequency: Frequency = None,
     lost: float = LOST,
+    mechanism: str = "mrr",
 ) -> BlockPlan:
     """The most accurate way to ask several items with one coin.
 
@@ -144,6 +152,7 @@ def plan_block(
         colluders: as for `jrr.plan`; masks lose the same, however many there are.
         frequency: what is known of the answers beforehand.
         lost: the share of cards that are dealt and never reported with.
+        mechanism: "mrr", or "rr" without cards.
 
     Returns:
         The plan.
@@ -182,15 +191,21 @@ def plan_block(
             lost=lost,
             announced=announced,
         )
-        largest = most_asked(listed, asked)
-        coin: Coin = Choice(largest[0]) if len(largest) == 1 else Block(largest)
-        made: MRR = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
+        coin = _coin_for(most_asked(listed, asked))
+        if mechanism == "rr":
+            made: Any = RR(coin.k, epsilon=request.budget)
+        else:
+            made = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
         plans.append(BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made))
 
     def worst(plan: BlockPlan) -> float:
         return max(plan.stderr(item) / margin for item, margin in enumerate(wanted))
 
     return min(plans, key=worst)
+
+
+def _coin_for(sizes: tuple[int, ...]) -> Coin:
+    return Choice(sizes[0]) if len(sizes) == 1 else Block(sizes)
 
 
 def _numbers_to_try(sizes: tuple[tuple[int, ...], ...], ask: int | str) -> list[int]:

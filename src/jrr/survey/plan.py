@@ -6,9 +6,9 @@ questions', whatever the answers. "Several of" is one yes or no for each label.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from jrr.survey.survey_document import Together
 
 TOGETHER = "together"
 _GRID = 13  # budgets at which a question's margin is looked at, where margins decide the split
+_BLOCK_GRID = 7  # the same where some share a coin, whose plan takes longer
 _MASKED = 500  # values up to which masks are tried without looking at everything else
 _LEAST_SHARE = 0.01  # of the budget for a question
 _MOST_PEOPLE = 10**9
@@ -49,7 +50,8 @@ class ItemPlan:
     @cached_property
     def mechanism(self) -> Mechanism:
         """Of the answer by itself."""
-        return self.block.item(self.number)
+        made: Mechanism = self.block.item(self.number)
+        return made
 
     @property
     def request(self) -> Request:
@@ -59,7 +61,8 @@ class ItemPlan:
     @cached_property
     def guarantees(self) -> Mapping[str, float]:
         """View -> the ε of all answers that share the coin."""
-        return self.block.mechanism.guarantees(self.request.colluders)
+        found: dict[str, float] = self.block.mechanism.guarantees(self.request.colluders)
+        return found
 
     def stderr(self, frequency: float | None = None) -> float:
         """Of the share of one of its values."""
@@ -293,7 +296,7 @@ def plan_draft(
     asked = _SharedPlan(n, total, cap, wish)
     questions = asked.questions(draft.sensitive, _shares(draft, asked), {})
     if draft.split == TOGETHER:
-        shares = _shares_together(draft.sensitive)
+        shares = _shares_together(draft, asked)
         items = asked.items(draft.sensitive, shares, draft.ask)
         if items:
             together = asked.questions(draft.sensitive, shares, items)
@@ -399,10 +402,10 @@ class _SharedPlan:
         """
         sharing = [one for one in questions if one.kind != "number"]
         sizes = [(one.values,) * one.perturbed for one in sharing]
-        insists = isinstance(ask, int)
-        if sum(map(len, sizes)) < 2 or self.wish.mechanism not in (AUTO, "mrr"):
+        insists, bare = isinstance(ask, int), self.wish.mechanism == "rr"
+        if sum(map(len, sizes)) < 2 or not (bare or self.wish.mechanism in (AUTO, "mrr")):
             if insists:
-                allowed = "'auto' or 'all' without two answers that can share a coin by masks"
+                allowed = "'auto' or 'all' without two answers that can share a coin by masks or RR"
                 raise checks.refusal("ask", ask, allowed)
             return {}
         share = next(part for one, part in zip(questions, shares, strict=True) if one in sharing)
@@ -415,8 +418,9 @@ class _SharedPlan:
                 margins=[one.margin for one in sharing],
                 colluders=self.wish.colluders,
                 dealer_epsilon=share * self.cap,
-                announced=self.wish.announced,
+                announced=self.wish.announced or bare,
                 lost=self.wish.lost,
+                mechanism="rr" if bare else "mrr",
             )
             if not self._can_deal(block.item(0)):
                 raise checks.refusal("ask", ask, "'auto' or 'all' where nobody deals masks")
@@ -470,16 +474,32 @@ def _shares(draft: Draft, asked: _SharedPlan) -> list[float]:
     """The share of the budget that each sensitive question gets."""
     questions = draft.sensitive
     if draft.split == "margin" and len(questions) > 1:
-        return _shares_by_margin(questions, asked)
+        return _equally_missed([partial(_miss_of, asked, one) for one in questions], _GRID)
     weights = [question.weight if draft.split == "weight" else 1.0 for question in questions]
     return [weight / sum(weights) for weight in weights]
 
 
-def _shares_together(questions: Sequence[Question]) -> list[float]:
-    """All questions that share a coin have one share, each number another."""
-    numbers = sum(question.kind == "number" for question in questions)
-    parts = numbers + (numbers < len(questions))
-    return [1 / parts] * len(questions)
+def _shares_together(draft: Draft, asked: _SharedPlan) -> list[float]:
+    """All questions that share a coin have one share, each number one of its own."""
+    questions = draft.sensitive
+    sharing = [one for one in questions if one.kind != "number"]
+    numbers = [one for one in questions if one.kind == "number"]
+
+    def miss(share: float) -> float:
+        parts = [share] * len(sharing)
+        try:
+            items = asked.items(sharing, parts, draft.ask)
+        except ArgumentError:  # it says so where the budget is the final one
+            items = {}
+        return _worst_margin(asked.questions(sharing, parts, items)) if items else math.inf
+
+    if not numbers or not sharing:
+        return [1 / max(1, len(numbers))] * len(questions)
+    misses: list[Callable[[float], float]] = [miss]
+    misses += [partial(_miss_of, asked, one) for one in numbers]
+    shared, *others = _equally_missed(misses, _BLOCK_GRID)
+    own = iter(others)
+    return [next(own) if one.kind == "number" else shared for one in questions]
 
 
 def _worst_margin(questions: Sequence[QuestionPlan]) -> float:
@@ -487,23 +507,31 @@ def _worst_margin(questions: Sequence[QuestionPlan]) -> float:
     return max(one.margin / one.question.margin for one in questions)
 
 
-def _shares_by_margin(questions: tuple[Question, ...], asked: _SharedPlan) -> list[float]:
-    """Shares at which every question misses its wanted margin, or beats it, by the same factor."""
-    grid = np.geomspace(_LEAST_SHARE / len(questions), 1.0, _GRID)
+def _miss_of(asked: _SharedPlan, question: Question, share: float) -> float:
+    """That quotient for one question with so large a share of the budget."""
+    word = "mrr" if asked.wish.mechanism == AUTO else asked.wish.mechanism  # mostly, and quick
+    return quantile(0.95) * asked.plan(question, share, word).stderr() / question.margin
+
+
+def _equally_missed(misses: Sequence[Callable[[float], float]], points: int) -> list[float]:
+    """Shares at which every margin is missed, or beaten, by the same factor."""
+    grid = np.geomspace(_LEAST_SHARE / len(misses), 1.0, points)
     curves = []
-    for question in questions:
-        plans = [asked.plan(question, float(share), "mrr") for share in grid]
-        margins = [quantile(0.95) * one.stderr() for one in plans]
-        curves.append(np.log(np.maximum(margins, 1e-300) / question.margin))
+    for miss in misses:
+        found = np.array([miss(float(share)) for share in grid])
+        can_be = np.isfinite(found)
+        if not can_be.any():
+            return [1 / len(misses)] * len(misses)
+        curves.append((np.log(np.maximum(found[can_be], 1e-300)), np.log(grid[can_be])))
 
     def shares_at(factor: float) -> list[float]:
         # Margins fall as budgets grow: read the budget off the curve.
-        return [float(np.exp(np.interp(-factor, -curve, np.log(grid)))) for curve in curves]
+        return [float(np.exp(np.interp(-factor, -missed, at))) for missed, at in curves]
 
-    low = min(float(curve.min()) for curve in curves) - 1
-    high = max(float(curve.max()) for curve in curves) + 1
+    low = min(float(missed.min()) for missed, _ in curves) - 1
+    high = max(float(missed.max()) for missed, _ in curves) + 1
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if sum(shares_at(middle)) > 1 else (low, middle)
-    found = shares_at(high)
-    return [share / sum(found) for share in found]
+    shares = shares_at(high)
+    return [share / sum(shares) for share in shares]

@@ -17,12 +17,17 @@ Kind = Literal["yes-no", "choice", "several", "scale", "number"]
 KINDS: tuple[Kind, ...] = ("yes-no", "choice", "several", "scale", "number")
 Texts = Mapping[str, str]  # by language
 
-MARGIN = 0.03  # half an interval of 95% that a question is asked for, unless it says otherwise
 THEN_AND_NOW = "then-and-now"  # in drafts: a choice of the pairs of two times' no and yes
 NO_YES = ("no", "yes")  # the answers to "yes-no", in documents and results
 PREFER_NOT = "prefer not to say"  # one more answer, where a question has it
 FLAGS = ("prefer_not", "or_less", "or_more")  # of a question, left out where they are false
+MARGIN = 0.03  # half an interval of 95% that a question is asked for, unless it says otherwise
 NOT_ASKED = "not asked"  # stands for the open answer of somebody whom the question was not shown
+
+
+def usual_margin(kind: Kind, low: float, high: float) -> float:
+    """The margin where none is said: of a share, of a number that part of its range."""
+    return MARGIN * (high - low) if kind == "number" else MARGIN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +120,7 @@ class Question:
     @property
     def as_asked(self) -> "Question":
         """The same without what only the planning needs."""
-        return replace(self, weight=1.0, margin=MARGIN)
+        return replace(self, weight=1.0, margin=usual_margin(self.kind, self.low, self.high))
 
     def to_dict(self) -> dict[str, Any]:
         """As a draft has it: what is asked, and what the planning of a sensitive question needs."""

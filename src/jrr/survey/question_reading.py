@@ -12,12 +12,12 @@ from jrr.survey.other_waves import AFTER, BEFORE
 from jrr.survey.question import (
     FLAGS,
     KINDS,
-    MARGIN,
     NO_YES,
     THEN_AND_NOW,
     Kind,
     Question,
     Texts,
+    usual_margin,
 )
 
 MOST_QUESTIONS = 200
@@ -174,7 +174,7 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
         high=high,
         sensitive=sensitive,
         weight=checks.positive(f"weight of {where}", fields.get("weight", 1.0)),
-        margin=_margin(where, kind, fields.get("margin", MARGIN)),
+        margin=_margin(where, kind, fields.get("margin", usual_margin(kind, low, high))),
         **flags,
         section=_section(where, fields.get("section"), languages),
         only_if=_branches(where, fields.get("only_if")),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
+from jrr.estimation.contrasts import Sampling
 from jrr.estimation.estimates import quantile
 from jrr.estimation.own_noise import WindowNoise
 from jrr.mechanisms.request import Request
@@ -74,7 +75,8 @@ class SensitiveQuestion:
             if isinstance(moments.masks, WindowNoise):
                 moments = replace(moments, masks=moments.masks.with_rounding())
         request = Request(max(cards, 2), self.cost, k=self.mechanism.k)
-        return wide * quantile(0.95) * math.sqrt(request.variance_of(moments))
+        drawn = request.sampling_variance(Sampling(fraction=self.survey.share_asked(self.name)))
+        return wide * quantile(0.95) * math.sqrt(request.variance_of(moments) + drawn)
 
     def margin_words(self, cards: int) -> str:
         """The same in words."""

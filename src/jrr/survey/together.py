@@ -16,13 +16,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks, randomness
+from jrr.mechanisms.coins.block import Block
+from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.registry import from_dict
+from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import most_asked, truth_of
 from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.promises import EVERYTHING
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism, Rng
+    from jrr.mechanisms.coins.interface import Coin
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
     from jrr.survey.survey_document import Together
@@ -38,8 +42,16 @@ class JointAnswers:
 
     delta = 0.0
     cost_delta = 0.0
-    deals = True
-    cost_view = EVERYTHING
+
+    @property
+    def deals(self) -> bool:
+        """Whether contributors are dealt cards for them."""
+        return self.answers[0].deals
+
+    @property
+    def cost_view(self) -> str:
+        """The view to reckon with."""
+        return self.answers[0].cost_view
 
     @property
     def name(self) -> str:
@@ -63,6 +75,8 @@ class JointAnswers:
     def _asked_for(self, sizes: Sequence[int]) -> Any:
         """Of somebody who is asked answers with so many values."""
         k = math.prod(sizes)
+        if not self.deals:
+            return RR(k, p=truth_of(self.stated.keep, k))
         # Neither what the coin says nor what it loses depends on how many dealers add cards; how
         # far reports may be from it does, and stands in the mechanism of each answer.
         one_answer = self.answers[0].mechanism.to_dict() | {"dealers": 1}
@@ -103,15 +117,20 @@ class JointAnswers:
         Returns:
             Name -> report.
         """
-        whole = self._asked_for([one.k for one in mechanisms.values()])
+        sizes = tuple(one.k for one in mechanisms.values())
+        coin: Coin = Block(sizes) if len(sizes) > 1 else Choice(sizes[0])
         answers = [values[name] for name in mechanisms]
-        held = whole.coin.check_value("value", answers if len(answers) > 1 else answers[0])
-        lies = whole.coin.lie_words(whole.p if cards else whole.alone)
-        marks = whole.coin.toss(held, [randomness.source(rng).word()], lies)
+        held = coin.check_value("value", answers if len(answers) > 1 else answers[0])
+        kept = truth_of(self.stated.keep if cards else self.stated.alone, coin.k)
+        marks = coin.toss(held, [randomness.source(rng).word()], coin.lie_words(kept))
         reports = {}
         for name, mechanism in mechanisms.items():
-            own, marks = marks[: mechanism.numbers], marks[mechanism.numbers :]
-            reports[name] = mechanism.with_mask(own, cards.get(name))
+            width = 1 if mechanism.k == 2 else mechanism.k
+            own, marks = marks[:width], marks[width:]
+            if self.deals:
+                reports[name] = mechanism.with_mask(own, cards.get(name))
+            else:
+                reports[name] = own[0] if width == 1 else own.index(1)
         return reports
 
 
@@ -176,13 +195,11 @@ def _check_coin(one: "SensitiveQuestion", first: "SensitiveQuestion", stated: "T
             open_high=True,
         )
     mechanism, k = one.mechanism, one.mechanism.k
-    expected = first.mechanism.to_dict() | {
-        "mechanism": "MRR",
-        "coin": "rr",
-        "k": k,
-        "p": truth_of(stated.keep, k),
-        "alone": truth_of(stated.alone, k),
-    }
+    expected = first.mechanism.to_dict() | {"k": k, "p": truth_of(stated.keep, k)}
+    if one.deals:
+        expected |= {"mechanism": "MRR", "coin": "rr", "alone": truth_of(stated.alone, k)}
+    else:  # without cards there is one chance
+        expected["mechanism"] = "RR" if stated.keep == stated.alone else None
     if mechanism.to_dict() != expected or one.asked.kind == "number":
         allowed = f"what keep={stated.keep!r} and alone={stated.alone!r} make of its answers"
         raise checks.refusal(f"mechanism of {one.name}", mechanism, allowed)
