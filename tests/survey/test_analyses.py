@@ -106,6 +106,20 @@ def test_pairs_are_refused_beforehand_with_the_sentence_of_afterwards() -> None:
     assert found.note == f"not lied: {why_no_pairs(survey, 'lied')}"
 
 
+def test_pairs_of_numbers_in_steps_without_cards_need_no_sums() -> None:
+    """Their noise is kept like that of masks, but there is no card whose sum anybody could tell."""
+    days = {"name": "days", "kind": "number", "low": 0, "high": 20, "text": "?"}
+    draft = {"title": "T", "epsilon": 3.0, "waves": 2, "analyses": ["pairs"], "questions": [days]}
+    request = SurveyRequest(
+        draft=Draft.from_dict(draft), people=2_000, mechanism="rr", collector="https://c.example"
+    )
+    mechanism = request.survey().by_name["days"].mechanism
+    assert mechanism.masked
+    assert not mechanism.deals
+    (found,) = request.planned_analyses()
+    assert (found.refused, list(found.margins)) == ("", ["days"])
+
+
 def test_the_command_line_names_analyses_too(tmp_path: Path, capsys: Any) -> None:
     draft, made = tmp_path / "draft.toml", tmp_path / "survey.json"
     request = request_of("totals", waves=2)

@@ -107,10 +107,12 @@ variance_of <- function(strata, weights, m, drawn) {
   pmax(variance, 0)
 }
 
-stderr_of <- function(people, signs, question, sampled) {
+# How much of the noise of drawing people counts: some of those who answered were asked.
+drawn_of <- function(question, sampled) if (sampled) 1 else 1 - question$asked
+
+stderr_of <- function(people, signs, question, sampled, drawn = drawn_of(question, sampled)) {
   weights <- signs / sapply(people, function(one) one$n)
   kinds <- c("with_card", "without_card")
-  drawn <- if (sampled) 1 else 1 - question$asked # some of those who answered were asked
   parts <- lapply(kinds, function(kind) {
     variance_of(lapply(people, function(one) one[[kind]]), weights, question[[kind]], drawn)
   })
@@ -195,6 +197,180 @@ estimate_differences <- function(data, question, by = question$by, sampled = FAL
     cbind(question = question$column, first = pair[1], second = pair[2],
           values_of(people[pair], c(1, -1), question, sampled))
   }))
+}
+
+# Means of the numbers on a scale, or of a number; of everybody or of each group.
+estimate_means <- function(data, question, by = NULL, sampled = FALSE) {
+  people <- if (is.null(by)) list(people_of(data, question)) else groups_of(data, question, by)
+  groups <- if (is.null(by)) "" else names(people)
+  do.call(rbind, lapply(seq_along(people), function(at) {
+    found <- if (is.null(question$numbers)) {
+      if (is.null(question$ends)) stop(question$column, " is no scale and no number")
+      values_of(people[at], 1, question, sampled)[, -1]
+    } else scale_mean_of(people[[at]], question, sampled)
+    cbind(question = question$column, group = groups[at], n = people[[at]]$n, found)
+  }))
+}
+
+# The mean among those who gave a number; NA stands for an answer that is none.
+scale_mean_of <- function(people, question, sampled) {
+  given <- !is.na(question$numbers)
+  middle <- mean(range(question$numbers[given]))
+  apart <- ifelse(given, question$numbers - middle, 0)
+  answered <- if (all(given)) 1 else sum(people$share[given])
+  if (answered <= 0) stop(question$column, ": nobody gave a number")
+  mean <- sum(apart * people$share) / answered
+  slopes <- if (all(given)) apart else ifelse(given, (apart - mean) / answered, 0)
+  drawn <- drawn_of(question, sampled)
+  variance <- sum(sapply(c("with_card", "without_card"), function(kind) {
+    one <- people[[kind]]
+    if (is.null(one)) 0 else scale_variance(one, slopes, question, question[[kind]], drawn, people$n)
+  }))
+  data.frame(estimate = middle + mean, stderr = sqrt(variance))
+}
+
+scale_variance <- function(one, slopes, question, m, drawn, n) {
+  held <- pmin(pmax(one$count, 0), one$n)
+  share <- held / max(sum(held), 1e-300)
+  moved <- if (length(slopes) == 2) diff(slopes)^2 else sum(slopes^2) # of two answers there is one mask
+  alone <- one
+  alone$masks <- 0
+  if (length(m$p) > 1 || any(m$tied != 0)) { # how shares hang together is not known: as if errors added up
+    m$mask_tie <- 0
+    own <- sum(abs(slopes) * sqrt(variance_of(list(alone), 1 / n, m, 0)))^2
+  } else {
+    own <- one$n * sum(share * report_variance(m$p, m$q, slopes, question$marks)) / (m$gain * n)^2
+  }
+  spread <- max(sum(share * slopes^2) - sum(share * slopes)^2, 0)
+  own + max(one$masks) * moved / n^2 + drawn * one$n / n^2 * spread
+}
+
+# The variance of the weights that one report marks, by what is held.
+report_variance <- function(p, q, weights, marks) {
+  others <- sum(weights) - weights
+  squares <- sum(weights^2) - weights^2
+  alone <- weights^2 * p * (1 - p) + squares * q * (1 - q)
+  if (is.null(marks)) return(alone)
+  k <- length(weights)
+  with_held <- p * (marks - 1) / (k - 1)
+  two <- p * (marks - 1) * (marks - 2) + (1 - p) * marks * (marks - 1)
+  of_two <- if (k > 2) two / ((k - 1) * (k - 2)) else 0
+  ties <- 2 * weights * others * (with_held - p * q) + (others^2 - squares) * (of_two - q * q)
+  pmax(alone + ties, 0)
+}
+
+# Two questions that were asked as one: the table of both (share of each pair of answers), the
+# shares of each, and of then and now the change.
+estimate_parts <- function(data, question, sampled = FALSE) {
+  if (length(question$parts) != 2) stop(question$column, " is not two questions asked as one")
+  people <- people_of(data, question)
+  counts <- unlist(question$parts)
+  cells <- prod(counts)
+  covariance <- 0
+  for (kind in c("with_card", "without_card")) if (!is.null(people[[kind]])) {
+    covariance <- covariance + pair_covariance(people[[kind]], question[[kind]])
+  }
+  n <- people$n
+  shares <- possible_counts(people$share * n, n) / n
+  covariance <- covariance / n^2 +
+    drawn_of(question, sampled) / n * (diag(shares) - outer(shares, shares))
+  first <- rep(seq_len(counts[1]), each = counts[2])
+  second <- rep(seq_len(counts[2]), counts[1])
+  of_first <- lapply(seq_len(counts[1]), function(at) as.numeric(first == at))
+  of_second <- lapply(seq_len(counts[2]), function(at) as.numeric(second == at))
+  wanted <- c(of_first, of_second)
+  name <- rep(names(question$parts), counts)
+  answer <- c(seq_len(counts[1]), seq_len(counts[2]))
+  if (identical(names(question$parts), c("then", "now"))) {
+    wanted <- c(wanted, Map(`-`, of_second, of_first))
+    name <- c(name, rep("change", counts[2]))
+    answer <- c(answer, seq_len(counts[2]))
+  }
+  found <- lapply(wanted, function(weights) {
+    weights <- c(weights, rep(0, length(shares) - cells))
+    c(sum(weights * people$share), sqrt(max(0, drop(weights %*% covariance %*% weights))))
+  })
+  data.frame(question = question$column, part = name, answer = answer,
+             estimate = sapply(found, `[`, 1), stderr = sapply(found, `[`, 2))
+}
+
+possible_counts <- function(counts, total) {
+  counts <- pmax(counts, 0)
+  if (sum(counts) > 0) counts * (total / sum(counts)) else counts
+}
+
+# Of estimated counts: everybody tells one of the values, and each value has masks of its own.
+pair_covariance <- function(one, m) {
+  k <- length(one$count)
+  if (abs(m$p[1] + (k - 1) * m$q[1] - 1) > 1e-9 || m$base != 0 || any(m$lean_holder != 0)) {
+    stop("a table can be made of RR, or of MRR whose coin tells one of the values")
+  }
+  held <- possible_counts(one$count, one$n)
+  laws <- matrix(m$q[1], k, k) + (m$p[1] - m$q[1]) * diag(k)
+  told <- diag(drop(held %*% laws)) - t(laws) %*% (held * laws)
+  told / m$gain[1]^2 + max(one$masks) * diag(k)
+}
+
+# Shares in this wave minus those in the one before; of numbers the change of the mean. Sampled:
+# the noise of drawing people who are in both counts for the worst that their answers may hang
+# together. shared: how many they are; otherwise as this export says, or all.
+estimate_change <- function(data, question, before, question_before, paired = FALSE,
+                            sampled = FALSE, shared = NULL) {
+  if (paired) {
+    now <- of_both(data, question, "answered_wave_before")
+    if (!is.null(question_before$masks) && !question_before$masks$closed) {
+      told <- Filter(function(one) "answered_wave_after" %in% one$by, question_before$later)
+      if (!length(told)) stop(question_before$column, ": pairs need the second sums of the wave before")
+      question_before[c("by", "merged", "masks")] <- told[[1]][c("by", "merged", "masks")]
+    }
+    then <- of_both(before, question_before, "answered_wave_after")
+  } else {
+    now <- people_of(data, question)
+    then <- people_of(before, question_before)
+  }
+  if (is.null(shared)) {
+    known <- data[["answered_wave_before"]][!is.na(data[[paste0(question$column, "_carded")]])]
+    shared <- if (paired || is.null(known)) now$n else sum(known == "yes", na.rm = TRUE)
+  }
+  shared <- min(shared, now$n, then$n)
+  error <- function(people, question, others, sampled, shared) {
+    stderr_of(list(people), 1, question, sampled, drawn_of(question, sampled) * (1 + shared / others$n))
+  }
+  of_waves <- function(sampled, shared) {
+    sqrt(error(now, question, then, sampled, shared)^2 +
+           error(then, question_before, now, sampled, shared)^2)
+  }
+  change <- now$share - then$share
+  found <- of_waves(sampled, shared)
+  common <- list(question = question$column, n_before = then$n, n_now = now$n)
+  if (is.null(question$ends)) {
+    return(data.frame(common, answer = question$labels, estimate = change, stderr = found))
+  }
+  wide <- diff(question$ends)
+  if (!sampled && question$steps == 1) found <- pmax(found, of_waves(TRUE, 0)) # rounded by chance
+  data.frame(common, answer = "mean", estimate = wide * change[2], stderr = wide * found[2])
+}
+
+of_both <- function(data, question, column) {
+  if (is.null(data[[column]])) stop("the export has no column ", column)
+  people <- groups_of(data[which(data[[column]] == "yes"), , drop = FALSE], question, column)
+  if (is.null(people$yes)) stop(question$column, ": too few people answered both waves")
+  people$yes
+}
+
+# Any table that was made here, as a picture: estimates with 95% of the normal law.
+plot_estimates <- function(found, ...) {
+  rows <- setdiff(names(found), c("question", "n", "n_before", "n_now", "estimate", "stderr"))
+  names <- trimws(do.call(paste, c(found["question"], found[rows])))
+  at <- rev(seq_along(names))
+  low <- found$estimate - 1.96 * found$stderr
+  high <- found$estimate + 1.96 * found$stderr
+  old <- graphics::par(mar = c(4, 2 + max(nchar(names)) / 2, 1, 1))
+  on.exit(graphics::par(old))
+  graphics::plot(found$estimate, at, xlim = range(low, high), yaxt = "n", pch = 19, xlab = "",
+                 ylab = "", ...)
+  graphics::segments(low, at, high, at)
+  graphics::axis(2, at, names, las = 1, tick = FALSE)
 }
 
 results <- do.call(rbind, lapply(questions, function(question) estimate_question(data, question)))

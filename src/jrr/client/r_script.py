@@ -16,6 +16,7 @@ from jrr.estimation.masks import Known
 from jrr.estimation.own_noise import WindowNoise
 from jrr.estimation.told_sums import CardSums
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
+from jrr.survey.question import PREFER_NOT
 
 if TYPE_CHECKING:
     from jrr.estimation.masks import Masks
@@ -46,6 +47,13 @@ _HEAD = """\
 #     source("{file}.R")     # makes data, questions and results; then, for each of questions:
 #     estimate_groups(data, questions[[1]], by = c("column", "another"))
 #     estimate_differences(data, questions[[1]], by = "column")
+#     estimate_means(data, questions[[1]], by = "column")     # of a scale or a number
+#     estimate_parts(data, questions[[1]])                    # of two that were asked as one
+#     plot_estimates(results)
+#
+# Of two waves, also of those only who answered both (with masks after their second sums):
+#     before <- new.env(); sys.source("wave1.csv.R", before, chdir = TRUE)
+#     estimate_change(data, questions[[1]], before$data, before$questions[[1]], paired = TRUE)
 
 file <- {quoted}
 """
@@ -113,11 +121,11 @@ def _unfit(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str | No
 def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     form = question.mechanism.report_format
     kind = "number" if isinstance(form, NumberFormat) else "masked"
-    told = _told(question, result)
-    merged = [
-        f"list(group = {_text(name)}, values = {_vector(map(_text, values))})"
-        for name, values in told.merged.items()
-    ]
+    asked, marks = question.asked, question.mechanism.marks
+    scale = asked.answers if asked.kind == "scale" else ()
+    parts = [f"{_text(name)} = {count}" for name, count in asked.crossed or ()]
+    more = _read_sums(question, result.get("later_sums", ()))
+    later = [_list(_cells(question, result, told)) for told in more]
     fields = {
         "column": _text(question.name),
         "text": _text(question.text),
@@ -126,15 +134,32 @@ def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
         "steps": _number(question.mechanism.steps),
         "labels": _vector(map(_text, question.labels)),
         "ends": "NULL" if question.number is None else _vector(map(_number, question.number)),
-        "by": f"c({', '.join(map(_text, told.by))})" if told.by else "NULL",
-        "merged": f"list({', '.join(merged)})",
+        "numbers": _vector("NA" if one == PREFER_NOT else one for one in scale or ["NULL"]),
+        "marks": "NULL" if marks is None else str(marks),
+        "parts": f"list({', '.join(parts)})",
         "min_cell": _number(question.survey.min_cell),
         "asked": _number(question.survey.share_asked(question.name)),
         "with_card": _with_card(question, result),
-        "masks": _masks(question, result),
+        **_cells(question, result, _told(question, result)),
+        "later": f"list({', '.join(later)})",
         "without_card": _moments(question.mechanism.moments.without_cards()),
     }
-    return "  list(" + ",\n       ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
+    return "  " + _list(fields)
+
+
+def _cells(
+    question: "SensitiveQuestion", result: Mapping[str, Any], told: CardSums
+) -> dict[str, str]:
+    """In which cells dealers told sums, and what these say of masks."""
+    merged = [
+        f"list(group = {_text(name)}, values = {_vector(map(_text, values))})"
+        for name, values in told.merged.items()
+    ]
+    return {
+        "by": f"c({', '.join(map(_text, told.by))})" if told.by else "NULL",
+        "merged": f"list({', '.join(merged)})",
+        "masks": _masks(question, result, told),
+    }
 
 
 def _with_card(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
@@ -147,21 +172,21 @@ def _with_card(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     return _moments(moments, moments.pair_weight(decks), mask_tie)
 
 
-def _masks(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
+def _masks(question: "SensitiveQuestion", result: Mapping[str, Any], told: CardSums) -> str:
     """What is known of the masks of those with a card: in all reports, and group by group."""
     mechanism, carded = question.mechanism, int(result["carded"])
     law, decks = _own_and_masks(mechanism.moments)[1], int(result["decks"])
     if law is None or not carded:
         return "NULL"
-    off, known = masks_told(question, result)
+    off, known = masks_told(question, result, told)
     everybody = _known_masks(carded, carded, off, law.variance_of(carded, decks, known))
     groups = []
-    for group, sums in _told(question, result).announced.items():
-        told = [one for one in sums if one.sum is not None]
-        if told:
-            off = _support_of_masks(mechanism, [one.sum for one in told])
-            left = law.variance_of(carded, decks, Known(announcements=len(told), covered=carded))
-            cards = [one.cards for one in told]  # a report may have those of several dealers
+    for group, every in told.announced.items():
+        sums = [one for one in every if one.sum is not None]
+        if sums:
+            off = _support_of_masks(mechanism, [one.sum for one in sums])
+            left = law.variance_of(carded, decks, Known(announcements=len(sums), covered=carded))
+            cards = [one.cards for one in sums]  # a report may have those of several dealers
             numbers = _known_masks(max(cards), sum(cards), off, left)
             groups.append(f"list(group = {_text(group)}, {numbers.removeprefix('list(')}")
     fields = {
@@ -170,6 +195,10 @@ def _masks(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
         "single": _number(law.single),
         "groups": "list(" + ",\n         ".join(groups) + ")",
     }
+    return _list(fields)
+
+
+def _list(fields: Mapping[str, str]) -> str:
     return "list(" + ",\n         ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
 
 
@@ -182,15 +211,20 @@ def _known_masks(least: int, most: int, mask_sum: Sequence[int], mask_variance: 
 
 
 def _told(question: "SensitiveQuestion", result: Mapping[str, Any]) -> CardSums:
-    document, k = result.get("sums"), question.mechanism.k
-    if document is None:
-        return CardSums()
-    return CardSums.from_document(document, 1 if k == 2 else k)
+    sums = result.get("sums")
+    return CardSums() if sums is None else _read_sums(question, [sums])[0]
 
 
-def masks_told(question: "SensitiveQuestion", result: Mapping[str, Any]) -> tuple[list[int], Known]:
+def _read_sums(question: "SensitiveQuestion", documents: Sequence[object]) -> list[CardSums]:
+    width = 1 if question.mechanism.k == 2 else question.mechanism.k
+    return [CardSums.from_document(one, width) for one in documents]
+
+
+def masks_told(
+    question: "SensitiveQuestion", result: Mapping[str, Any], told: CardSums | None = None
+) -> tuple[list[int], Known]:
     """What comes off the support of every answer, and of what noise is left after it."""
-    mechanism, told = question.mechanism, _told(question, result)
+    mechanism, told = question.mechanism, told or _told(question, result)
     known, off = Known(), [0] * mechanism.k
     sums = [one.sum for dealers in told.announced.values() for one in dealers if one.cards]
     if sums:

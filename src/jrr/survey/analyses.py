@@ -17,7 +17,7 @@ from jrr.planning.effects import effect_stderr, group_stderr
 from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
-from jrr.survey.other_waves import NO_SECOND_SUM, why_no_pairs
+from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, why_no_pairs
 from jrr.survey.question import covariates_of
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _unpaired(survey: "Survey | None", planned: "DraftPlan") -> dict[str, str]:
     found = {}
     for part in planned.questions:
         for one in survey.sensitive:
-            if one.asked.name == part.question.name and one.mechanism.masked:
+            if one.asked.name == part.question.name and needs_sums(one.mechanism):
                 reason = why_no_pairs(survey, one.name)
                 if reason is not None:
                     found[part.question.name] = reason

@@ -35,6 +35,11 @@ def with_wave(covariates: Mapping[str, Any], before: bool) -> dict[str, Any]:
     return {**covariates, BEFORE: YES if before else NO}
 
 
+def needs_sums(mechanism: Any) -> bool:
+    """Whether only sums of cards tell of its reports; steps without cards are masked by a coin."""
+    return bool(mechanism.masked and mechanism.deals)
+
+
 def why_no_pairs(
     survey: "Survey", question: str, announced: int | None = None, later: "Survey | None" = None
 ) -> str | None:

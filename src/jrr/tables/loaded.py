@@ -35,7 +35,7 @@ from jrr.estimation.means import MeanEstimate
 from jrr.estimation.raking import Margins
 from jrr.estimation.scale_means import ScaleMean, scale_mean
 from jrr.estimation.told_sums import CardSums, why_no_cells, why_not_by
-from jrr.survey.other_waves import AFTER, BEFORE, YES, wave_columns, why_no_pairs
+from jrr.survey.other_waves import AFTER, BEFORE, YES, needs_sums, wave_columns, why_no_pairs
 from jrr.survey.question import PREFER_NOT
 from jrr.survey.survey import Survey, read_survey
 from jrr.tables.estimating import estimate_opened
@@ -449,7 +449,7 @@ class LoadedSurvey:
         waves = self.survey.earlier
         if not waves or waves[-1].survey != earlier.survey.hash:
             raise checks.refusal("earlier", earlier.survey.wave, "the wave before")
-        if earlier.header(name).mechanism.masked:
+        if needs_sums(earlier.header(name).mechanism):
             told = 1 + len(earlier.header(name).later_sums)
             reason = why_no_pairs(earlier.survey, name, told, self.survey)
             if reason is not None:

@@ -11,7 +11,7 @@ from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.steps import RESULTS_WAIT
 from jrr.servers.collector.results import estimate_of_pairs, final_estimate
 from jrr.servers.common.problems import Problem
-from jrr.survey.other_waves import BEFORE, no_pairs_of_closed_decks, why_no_pairs
+from jrr.survey.other_waves import BEFORE, needs_sums, no_pairs_of_closed_decks, why_no_pairs
 
 if TYPE_CHECKING:
     from jrr.estimation.estimates import Estimate
@@ -111,18 +111,18 @@ def _of_both(
 ) -> "tuple[Estimate, Estimate]":
     """The estimates of both waves, among those who answered both."""
     reason = None
-    if before.mechanism(name).masked:
+    if needs_sums(before.mechanism(name)):
         reason = why_no_pairs(before.survey, name, len(before.told.announced), now.survey)
-    if reason is None and now.mechanism(name).masked and BEFORE not in now.told.grouping.by:
+    if reason is None and needs_sums(now.mechanism(name)) and BEFORE not in now.told.grouping.by:
         reason = no_pairs_of_closed_decks(now.survey, name)
         reason = reason or why_not_by((BEFORE,), now.told.grouping.by)
     if reason is not None:
         raise Problem(409, "paired-masks", reason)
-    if before.mechanism(name).masked:
+    if needs_sums(before.mechanism(name)):
         first = estimate_of_pairs(store, before, name, population, next_wave=now.name)
     else:
         first = _of_those_in(store, before, now, name, population)
-    if now.mechanism(name).masked:
+    if needs_sums(now.mechanism(name)):
         return first, estimate_of_pairs(store, now, name, population)
     return first, _of_those_in(store, now, before, name, population)
 

@@ -100,6 +100,7 @@ def estimate(
     if whole.n < fewest:
         when = "" if held.is_final else " before the end"
         raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown{when}")
+    later = range(2, len(held.told.announced) + 1)
     return {
         **_results(held, question, whole, groups, wish),
         "survey": held.name,
@@ -112,6 +113,7 @@ def estimate(
         "mechanism": held.mechanism(name).to_dict(),
         # So that anybody can recompute it.
         **({} if held.sums is None else {"sums": held.told_of(name, wish.by or ()).to_document()}),
+        **({"later_sums": [held.told.of(name, n).to_document() for n in later]} if later else {}),
     }
 
 
