@@ -5,6 +5,7 @@ Needs playwright and axe-core (the dependency group `browser`) and a Chromium th
 """
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -22,5 +23,10 @@ LOOKS = {  # width, height and colours, by name
     for name, wide, high in (("phone", 360, 740), ("tablet", 768, 1024), ("desktop", 1280, 800))
     for scheme in ("light", "dark")
 }
+# Words of makers, which no researcher and no respondent should have to understand.
+JARGON = re.compile(
+    r"\bview\b|\d[eE]-\d\d|ε \+ \d|\w_cell|\bserials\b|commit|without masks|card_rate|covariate|"
+    r"answered_wave"
+)
 PICTURES = bool(os.environ.get("JRR_TEST_PICTURES"))  # whether to leave them behind
 SCREENSHOTS = Path(__file__).parents[1] / "build" / "screenshots"

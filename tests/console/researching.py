@@ -76,6 +76,7 @@ class Researcher:
             if at == 0:
                 box.get_by_label("Sensitive").uncheck()
         self.write("Privacy, ε of all", "4")
+        self.write("Questions asked of each person, where a coin is shared", "all")
         self.press("Save")
         frame = page.frame_locator("iframe")
         frame.locator("h1", has_text=TITLE).wait_for()

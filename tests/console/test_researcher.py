@@ -11,7 +11,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import ReportedQuestion
 from jrr.survey.survey import read_survey
-from tests.browsing import LOOKS, PICTURES, SCREENSHOTS
+from tests.browsing import JARGON, LOOKS, PICTURES, SCREENSHOTS
 from tests.console import WORK, Servers
 from tests.console.researching import QUESTIONS, Researcher, answer_by_page, answer_by_program
 
@@ -56,6 +56,7 @@ class Looks:
             told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
             assert told == [], (name, look)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        assert JARGON.search(page.locator("body").inner_text()) is None, name
         page.set_viewport_size({"width": 1280, "height": 800})
         page.emulate_media(color_scheme="light")
         self.seen.append(name)

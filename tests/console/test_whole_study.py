@@ -8,19 +8,28 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import sqrt
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
-from jrr.client.operator import Operator, Tokens
+from jrr.client.operator import EstimateWish, Operator, Tokens
+from jrr.client.report import ReportWish, survey_report
+from jrr.console.plan_tables import yes_no_questions
 from jrr.errors import ProtocolError
+from jrr.reporting.cost_words import shown_costs
+from jrr.reporting.numerals import Numerals
 from jrr.research.processes import Running, free_port, running
+from jrr.survey.draft import Draft
+from jrr.survey.plan import PlanOptions, plan_draft
 from jrr.survey.survey import Survey, read_survey
 from tests.browsing import LOOKS, SCREENSHOTS
 from tests.console import WORK, answer
-from tests.console.test_researcher import Looks
+from tests.console.test_researcher import Looks, figures
 from tests.e2e.visits import visiting
 
 ASKED: dict[str, Any] = WORK | {
@@ -117,34 +126,78 @@ def accepted(dealer: Hand, survey: Survey, file: bytes) -> None:
     dealer.reads("people are accepted.")
 
 
-def closed_together(researcher: Hand, dealer: Hand, survey: Survey, by: str) -> None:
+def closed_together(researcher: Hand, dealer: Hand, survey: Survey, by: str = "") -> None:
     """The request goes to the dealer's operator, and the sums come back."""
-    base = f"/surveys/{survey.hash}"
-    researcher.go(f"{base}/close")
+    researcher.go(f"/surveys/{survey.hash}/close")
     if by:
         researcher.page.locator(f"[name=by_{by}]").check()
         researcher.press("Show these groups")
         researcher.page.locator(f"[name=by_{by}]:checked").wait_for()
+    burned = researcher.page.get_by_text("Nobody can find out afterwards which card").count()
+    assert burned == (survey.announcements == 1)  # the key is kept where another wave follows
     researcher.page.get_by_label("I am sure: close it").check()
     researcher.press("Close for good")
     researcher.reads("No more answers are taken.")
-    request = researcher.fetched(
-        lambda: researcher.page.get_by_role("link", name="the request for").click()
-    )
-    dealer.go(base)
-    dealer.page.locator("#request").fill(request.decode())
-    dealer.page.get_by_label("I am sure: tell the sums").check()
-    sums = dealer.fetched(lambda: dealer.press("Announce"))
-    researcher.page.locator("#sums0").fill(sums.decode())
-    researcher.press("Finish")
+    sums_carried(researcher, dealer, survey, "Announce" if survey.announcements > 1 else BURNS)
     researcher.reads("Closed for good.")
 
 
+BURNS = "Announce and burn"
+
+
+def sums_carried(researcher: Hand, dealer: Hand, survey: Survey, button: str) -> None:
+    request = researcher.fetched(
+        lambda: researcher.page.get_by_role("link", name="the request for").click()
+    )
+    dealer.go(f"/surveys/{survey.hash}")
+    dealer.page.locator("#request").fill(request.decode())
+    dealer.page.get_by_label("I am sure: tell the sums").check()
+    sums = dealer.fetched(lambda: dealer.press(button))
+    researcher.page.locator("#sums0").fill(sums.decode())
+    researcher.press("Finish")
+
+
+def told_again(researcher: Hand, dealer: Hand, survey: Survey) -> None:
+    """The second sums of a wave, once the next one is closed; then the key is burned."""
+    dealer.go(f"/surveys/{survey.hash}")
+    dealer.reads("The key is kept for one more sum")
+    researcher.go(f"/surveys/{survey.hash}/close")
+    researcher.page.get_by_label("I am sure: ask for the sum").check()
+    researcher.press("Ask for the second sum")
+    researcher.reads("has still to announce")
+    sums_carried(researcher, dealer, survey, BURNS)
+    researcher.reads("The second sums are here")
+    dealer.go(f"/surveys/{survey.hash}")
+    dealer.reads("The key is burned.")
+
+
+SURE = EstimateWish(level=1 - 1e-9)  # an interval that misses once in a billion times
+
+
 def near(estimate: dict[str, Any], truth: list[float]) -> None:
-    """Within five standard errors of the true shares: chance fails this once in a million runs."""
-    shares = zip(estimate["frequencies"], estimate["stderr"], truth, strict=True)
-    assert all(abs(share - true) <= 5 * error for share, error, true in shares)
-    assert all(error < 0.35 for error in estimate["stderr"])  # it says something
+    """The true shares are where they must be, and the estimate says something of them."""
+    bounds = zip(estimate["interval"], truth, strict=True)
+    assert all(low <= true <= high for (low, high), true in bounds)
+    assert all(error < 0.35 for error in estimate["stderr"])
+
+
+def bribed(people: Iterable[int]) -> list[float]:
+    """The true shares of no and yes."""
+    yes = fmean(true_answers(at)["bribed"] == "yes" for at in people)
+    return [1 - yes, yes]
+
+
+def satisfied(people: Iterable[int]) -> list[float]:
+    told = [true_answers(at)["hours"] for at in people]
+    return [told.count(value) / len(told) for value in (1, 2, 3)]
+
+
+def figures_stand(page: Any, operator: Operator) -> None:
+    """Every number of a page of results is the library's."""
+    words = page.locator(".results").first.inner_text()
+    for question in survey_report(operator, ReportWish()).questions:
+        for figure in figures(question):
+            assert figure in words, (question.name, figure)
 
 
 @pytest.mark.slow
@@ -160,6 +213,16 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             researcher.reads("with the error of sampling")
             researcher.reads("What if?")
             looks(researcher.page, "plan")
+            # 18 of 30 answer, drawn from 300: MRR's margin, with the error of drawing them.
+            options = PlanOptions(dealer_epsilon=6.0, lost=0.03, mechanism="auto")
+            draft_of_plan = Draft.from_dict(yes_no_questions(2))
+            made = plan_draft(draft_of_plan, 30, response=0.6, epsilon=4.0, options=options)
+            margin = made.questions[0].margin
+            drawn = 1.96 * sqrt(0.25 / 18 * (300 - 18) / (300 - 1))
+            cells = researcher.page.locator("table").first.locator("tbody td").all_inner_texts()
+            assert cells[3:5] == [
+                f"±{100 * margin:.2g} points", f"±{100 * sqrt(margin**2 + drawn**2):.2g} points"
+            ]  # fmt: skip
 
             # A pilot without a dealer, answered by one, thrown away whole.
             researcher.go("/drafts/import")
@@ -178,6 +241,9 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             researcher.page.get_by_label("I am sure: delete").check()
             researcher.press("Delete")
             researcher.reads("Deleted at collector.")
+            researcher.page.get_by_role("heading", name="Deleted").wait_for()
+            with pytest.raises(ProtocolError, match="its data were deleted at"):
+                collector.admin.get(f"/v1/admin/surveys/{pilot.hash}")
 
             # The first wave, with a document for the ethics board before it opens.
             researcher.page.goto(draft)
@@ -192,6 +258,8 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             told = researcher.page.locator("body").inner_text()
             for words in (first.hash, server.url, collector.url, "For science.", "second sum"):
                 assert words in told
+            assert "is kept after the end, for one more sum" in told
+            assert all(cell in told for row in shown_costs(first.costs, "en").rows for cell in row)
             table = begun_together(researcher, dealer, first, count="20", spare="2")
             invitations = [row["invitation"] for row in table]
             for at in range(8):
@@ -203,6 +271,8 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
         answer(first, invitations[8], true_answers(8))
         researcher.go(f"/surveys/{first.hash}/dealers")
         researcher.reads("no answer")
+        researcher.go(f"/surveys/{first.hash}")
+        researcher.reads("does not answer: who answers now has no card")
         with running("dealer", keys, None, "--console", port=port) as server:
             dealer.sign_in(server)  # the same keys and seats, under another token
             # A lost invitation is replaced, at both servers.
@@ -229,9 +299,21 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             address = f"{page_url}#survey={first.link}&invitation={invitations[19]}"
             with visiting(browser, address) as visit:
                 _answer_by_page(visit, true_answers(19), looks)
+            # Somebody begins with a spare invitation, and leaves.
+            address = f"{page_url}#survey={first.link}&invitation={invitations[20]}"
+            with visiting(browser, address) as visit:
+                visit.click("I agree")
+                visit.page.locator("fieldset").wait_for()
+            dealer.go(f"/surveys/{first.hash}")
+            tiles = dealer.page.locator(".tiles").first.inner_text().split()
+            assert tiles[:4] == ["22", "invited", "20", "enrolled"]
             researcher.go(f"/surveys/{first.hash}")
             researcher.page.locator("[data-live=answered]", has_text="20").wait_for()
             researcher.page.locator("section.results article").first.wait_for()
+            for name, figure in {"invited": "22", "cardless": "1", "rate": "90.9%"}.items():
+                assert researcher.page.locator(f"[data-live={name}]").inner_text() == figure
+            days = researcher.page.locator("details", has_text="Answers by day").locator("td")
+            assert sum(int(one) for one in days.all_text_contents() if one.strip()) == 20
             looks(researcher.page, "watch")
             closed_together(researcher, dealer, first, "sector")
             looks(researcher.page, "results")
@@ -240,15 +322,29 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             )
             shown = operator.show()
             assert (shown["collector"]["reports"], shown["collector"]["settled"]) == (20, True)
-            found = operator.estimate("bribed")
+            found = operator.estimate("bribed", SURE)
             assert (found["estimate"]["n"], found["carded"]) == (20, 19)
-            true = sum(true_answers(at)["bribed"] == "yes" for at in range(20)) / 20
-            near(found["estimate"], [1 - true, true])
+            near(found["estimate"], bribed(range(20)))
+            near(operator.estimate("hours", SURE)["estimate"], satisfied(range(20)))
+            figures_stand(researcher.page, operator)
             researcher.go(f"/surveys/{first.hash}/groups?by=sector")
-            groups = researcher.page.locator(".results").inner_text()
-            assert "field" in groups  # a group of three, which may be shown
+            shown = researcher.page.locator(".results").first.inner_text()
+            told = operator.estimate("bribed", replace(SURE, by="sector"))
+            groups = {one["name"]: one for one in told["groups"]}
+            assert {name: one["n"] for name, one in groups.items()} == {"field": 3, "office": 17}
+            near(groups["office"], bribed(range(3, 20)))
+            for group in groups.values():
+                yes = group["frequencies"][1]
+                ways = {Numerals("en").percent(yes, places) for places in (0, 1)}
+                assert any(f"{group['name']}\t{group['n']}\t{way}" in shown for way in ways)
+            low, high = groups["field"]["interval"][1]
+            assert low <= 1 / 3 <= high
             dealer.go(f"/surveys/{first.hash}")
             dealer.reads("lost, by this dealer's count")
+            tiles = dealer.page.locator(".tiles").first.inner_text().split()
+            assert tiles[tiles.index("lost,") - 1] == "1"  # who began and left
+            rows = operator.export("csv").decode().splitlines()
+            assert len(rows) == 1 + 20
 
             # The second wave: the same people, dealer, trust and questions.
             researcher.go(f"/surveys/{first.hash}/waves")
@@ -262,14 +358,24 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             begun_together(researcher, dealer, second, made_before="\n".join(["invitation", *kept]))
             for at, one in enumerate(kept):
                 answer(second, one, true_answers(at + 1))
-            closed_together(researcher, dealer, second, "")
+            closed_together(researcher, dealer, second)
             later = Operator.by_tokens(
                 second, Tokens(dealer=server.token, collector=collector.token)
             )
-            true = sum(true_answers(at + 1)["bribed"] == "yes" for at in range(20)) / 20
-            near(later.estimate("bribed")["estimate"], [1 - true, true])
-            researcher.go(f"/surveys/{second.hash}/waves?since={first.hash}")
+            near(later.estimate("bribed", SURE)["estimate"], bribed(range(1, 21)))
+            figures_stand(researcher.page, later)
+            told_again(researcher, dealer, first)
+            researcher.go(f"/surveys/{second.hash}/waves?since={first.hash}&paired=yes")
             researcher.reads("from wave 1 to wave 2")
+            change = later.change(first, paired=True, wish=SURE)["changes"]
+            words = researcher.page.locator("tbody").inner_text()
+            for name, true in (("bribed", bribed), ("hours", satisfied)):
+                assert change[name]["n_both"] == 20
+                moved = zip(true(range(1, 21)), true(range(20)), strict=True)
+                bounds = zip(change[name]["interval"], moved, strict=True)
+                assert all(low <= now - then <= high for (low, high), (now, then) in bounds)
+                for told in change[name]["difference"]:
+                    assert f"{100 * told:+.2f} points" in words
             looks(researcher.page, "waves")
 
 
