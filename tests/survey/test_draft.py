@@ -137,6 +137,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     path.write_text("title = ")
     assert run(command) == 2
     assert "must be a TOML file" in capsys.readouterr().err
+    path.write_text('title = "T"\n[[questions]]\nname = "a"\nkind = "yes-no"\ntext = "A?"\n')
+    assert run(command) == 0
+    assert "ε = 2 in all, a coin for each question" in " ".join(capsys.readouterr().out.split())
 
 
 def test_labels_mean_one_thing_in_all_languages() -> None:

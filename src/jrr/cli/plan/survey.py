@@ -94,12 +94,14 @@ def survey(
         lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
     analyses = plan_analyses(read, made, read.settings.get("min_cell", MIN_CELL))
     lines += analysis_lines(analyses)
+    is_apart = read.split == "together" and not made.together
+    how = "a coin for each question" if is_apart else f"split by {read.split}"
     headings = ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes")
     show(
         made.to_dict()
         | {"people_for_margins": needed, "analyses": [one.to_dict() for one in analyses]},
         f"{made.people:,} people invited, {expected:,} expected to answer; ε = {made.epsilon:g} in "
-        f"all, split by {read.split}\n",
+        f"all, {how}\n",
         make_table(headings, rows, title="Expected margins (95%)", left=2, bold=wide),
         costs_table(made.costs),
         *lines,
