@@ -26,9 +26,8 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.dealing.messages import card_request
 from jrr.protocol.identity import invitation_secret, pseudonym
-from jrr.research.embedded import postgres
 from jrr.research.load.measure import Contributors, gather
-from jrr.research.processes import Running, running
+from jrr.research.processes import Running, postgres, running
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
 from jrr.survey.survey import Survey

@@ -28,8 +28,7 @@ import numpy as np
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
-from jrr.research.embedded import postgres
-from jrr.research.processes import Running, running
+from jrr.research.processes import Running, postgres, running
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import one_question
 from jrr.survey.messages import report_message, upload

@@ -25,7 +25,7 @@ def family_of(process: int) -> float:
 
 
 def database_processor(folder: Path) -> float:
-    """Of all processes of a PostgreSQL that `jrr.research.embedded` started in a folder."""
+    """Of all processes of a PostgreSQL that `jrr.research.processes` started in a folder."""
     first = (folder / "postgres" / "postmaster.pid").read_text().splitlines()[0]
     return family_of(int(first))
 

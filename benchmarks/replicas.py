@@ -19,9 +19,8 @@ import aiohttp
 from sqlalchemy import create_engine
 
 from jrr.protocol.documents import hashed
-from jrr.research.embedded import postgres
 from jrr.research.load.measure import Contributors, gather
-from jrr.research.processes import Running, running
+from jrr.research.processes import Running, postgres, running
 
 PAIRS = 10_000
 AT_ONCE = 40  # pairs that are under way

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from jrr.research.embedded import postgres
 from jrr.research.load.measure import Load, gather, put_under_load
-from jrr.research.processes import running
+from jrr.research.processes import postgres, running
 
 PAIRS = 5
 WARMING = 1_000  # reports that are not measured

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processors import database_processor, waits
-from jrr.research.embedded import postgres
 from jrr.research.load.measure import (
     Contributors,
     Load,
@@ -33,7 +32,7 @@ from jrr.research.load.measure import (
     processor_of,
     put_under_load,
 )
-from jrr.research.processes import Running, running
+from jrr.research.processes import Running, postgres, running
 
 PAIRS = 5
 KINDS = ("sqlite", "postgresql")

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
     from jrr.planning.algorithm1 import algorithm1
+    from jrr.planning.alternatives import shuffled_rr
     from jrr.planning.effects import power_of_effect, required_n_for_effect
     from jrr.planning.numbers import NumberPlan, plan_number
     from jrr.planning.plans import Plan, plan
     from jrr.planning.required import required_epsilon, required_n
-    from jrr.planning.shuffled import shuffled_rr
     from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
     from jrr.tables.frame_regression import regress_frame
@@ -164,7 +164,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "required_n_for_effect": "jrr.planning.effects",
     "shuffled_delta": "jrr.privacy.shuffled",
     "shuffled_epsilon": "jrr.privacy.shuffled",
-    "shuffled_rr": "jrr.planning.shuffled",
+    "shuffled_rr": "jrr.planning.alternatives",
     "simulate": "jrr.mechanisms.simulation",
     "write_reports": "jrr.telemetry.report_lines",
 }

@@ -14,7 +14,7 @@ from jrr.cli.app import run
 from jrr.planning.liars import liar_bias
 from jrr.planning.lost_cards import lost_cards
 from jrr.research.attacks import liar_bias as measured_liar_bias
-from jrr.research.attacks.setting import Setting
+from jrr.research.attacks.catalogue import Setting
 from jrr.research.demo import run as demonstrate
 
 ROOT = Path(__file__).parents[2]

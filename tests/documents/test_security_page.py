@@ -11,8 +11,8 @@ from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.plans import epsilon_of_everything, stderr
 from jrr.research.attacks import liar_bias, shift_bias, swap_bias
-from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
-from jrr.research.attacks.setting import Setting
+from jrr.research.attacks.cards import block_epsilon, sybil_epsilon
+from jrr.research.attacks.catalogue import Setting
 from tests import bare_plans
 
 pytestmark = pytest.mark.heavy

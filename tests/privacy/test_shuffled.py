@@ -17,7 +17,7 @@ from scipy import stats
 import jrr
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
-from jrr.planning.shuffled import shuffled_rr
+from jrr.planning.alternatives import shuffled_rr
 from jrr.privacy.shuffled import (
     MOST_SCANNED,
     amplified_epsilon,

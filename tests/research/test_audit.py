@@ -36,7 +36,7 @@ from jrr.research.audit import (
     team,
 )
 from jrr.research.audit.bounds import lower_chance, upper_chance
-from jrr.research.audit.counting import tally
+from jrr.research.audit.team import tally
 from tests.bare_plans import plan
 
 pytestmark = pytest.mark.heavy

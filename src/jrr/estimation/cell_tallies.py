@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr._base.shown import Row, Shown
 from jrr.errors import ArgumentError
-from jrr.estimation.calibration import calibrated
 from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.groups import MIN_CELL, AnyTally, GroupEstimates, add_tallies, estimate_groups
 from jrr.estimation.moments import Floats
-from jrr.estimation.raking import Answers, Margins, Raked, hang_together, rake
+from jrr.estimation.raking import Answers, Margins, Raked, calibrated, hang_together, rake
 from jrr.estimation.told_sums import MERGED_BY, crossed
 
 if TYPE_CHECKING:

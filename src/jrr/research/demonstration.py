@@ -23,7 +23,7 @@ from jrr.planning.plans import Plan
 from jrr.planning.plans import plan as plan_for
 from jrr.protocol.identity import invitation_secret
 from jrr.protocol.steps import Steps
-from jrr.research import embedded
+from jrr.research import processes
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
@@ -91,7 +91,7 @@ def over_http(
         folder, databases = Path(name), dict[str, str]()
         if postgres:
             progress("starting PostgreSQL", 0, 1)
-            databases = stack.enter_context(embedded.postgres(folder, "collector", *names))
+            databases = stack.enter_context(processes.postgres(folder, "collector", *names))
 
         def start(role: str, name: str) -> Running:
             progress(f"starting {name}", 0, 1)

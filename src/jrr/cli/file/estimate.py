@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jrr.cli.file.counting import estimate_each, estimate_questions, is_survey
 from jrr.cli.file.shared import (
     announced_option,
     by_option,
     decks_option,
     engine_options,
+    estimate_each,
+    estimate_questions,
     force_results_option,
+    is_survey,
     key_option,
     min_cell_option,
     results_options,

@@ -4,8 +4,15 @@ from typing import Any
 
 import click
 
-from jrr.cli.file.counting import estimate_each, is_survey
-from jrr.cli.file.shared import decks_option, engine_options, key_option, top_option, weight_option
+from jrr.cli.file.shared import (
+    decks_option,
+    engine_options,
+    estimate_each,
+    is_survey,
+    key_option,
+    top_option,
+    weight_option,
+)
 from jrr.cli.file.shown import Showing
 from jrr.cli.options import interval_options
 from jrr.cli.output import json_option, show

@@ -26,7 +26,10 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules={"open": "opening"})
+MODULES = dict.fromkeys(("open", "deal", "extend", "delete"), "operating")
+
+
+@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)
 def survey() -> None:
     """Ask a survey: create, invite, open, answer, show, close, export, report.
 

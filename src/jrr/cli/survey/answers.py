@@ -8,14 +8,44 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from jrr._base import checks
-from jrr.cli.asking import ask_choice
 from jrr.errors import ArgumentError
 from jrr.reporting.catalogue import text as catalogue_text
+from jrr.survey.contributor import find_label
 from jrr.survey.question import check_open_answer, in_first_language, is_asked
 
 if TYPE_CHECKING:
     from jrr.survey.question import Question
     from jrr.survey.survey import Survey
+
+
+def ask_choice(
+    question: str, labels: tuple[str, ...], *, hidden: bool = False, to_error: bool = False
+) -> str:
+    """One of several labels, chosen by its number or its text, in capitals or not.
+
+    Args:
+        question: What is asked.
+        labels: The choices.
+        hidden: The answer must not stay on the screen, also not in a refusal.
+        to_error: Ask on standard error, where standard output is for JSON.
+
+    Returns:
+        The label.
+    """
+    numbered = not any(label.strip().isdecimal() for label in labels)  # "2" must mean one thing
+    for number, label in enumerate(labels, 1):
+        click.echo(f"  {number}  {label}" if numbered else f"  {label}", err=to_error)
+    how = "number or text" if numbered else "text"
+    hidden = hidden and sys.stdin.isatty()  # what is piped in stands on no screen
+    shown = f"{question} ({how}{', not shown' if hidden else ''})"
+    while True:
+        text = click.prompt(shown, hide_input=hidden, err=to_error)
+        place = find_label(labels, text)
+        if place is None and numbered and text.strip().isdecimal():
+            place = int(text) - 1 if 1 <= int(text) <= len(labels) else None
+        if place is not None:
+            return labels[place]
+        click.echo("That is none of them. Please try again.", err=to_error)
 
 
 def language_of(survey: "Survey", language: str | None) -> str:

@@ -2,11 +2,16 @@
 
 from jrr.planning.liars import liar_bias
 from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
-from jrr.research.attacks.cards import Reuse, card_reuse, exposed_share
-from jrr.research.attacks.catalogue import Attack, all_attacks
-from jrr.research.attacks.decks import block_epsilon, dealt_in_blocks, sybil_epsilon
+from jrr.research.attacks.cards import (
+    Reuse,
+    block_epsilon,
+    card_reuse,
+    dealt_in_blocks,
+    exposed_share,
+    sybil_epsilon,
+)
+from jrr.research.attacks.catalogue import Attack, Setting, all_attacks
 from jrr.research.attacks.draw import draw_attacks
-from jrr.research.attacks.setting import Setting
 
 __all__ = [
     "Attack",

@@ -1,4 +1,4 @@
-"""Attacks on a person's card: used twice, shown by the dealer, proven to a coercer."""
+"""Attacks on cards, used twice, shown or proven to a coercer; decks small or full of fakes."""
 
 import math
 from itertools import product
@@ -83,3 +83,40 @@ def exposed_share(mechanism: Mechanism, value: int = 1) -> float:
         proves = (law.reports[others] <= _CERTAIN).all(axis=0)
         share += law.share * float(law.reports[value, proves].sum())
     return share
+
+
+def sybil_epsilon(mechanism: Mechanism, fakes: float) -> float:
+    """ε in the view `cards` where this share of all contributors are the adversary's own.
+
+    Args:
+        mechanism: of the survey.
+        fakes: share of the contributors.
+    """
+    share = checks.real("fakes", fakes, "in 0..1", 0.0, 1.0)
+    deck = mechanism.moments.deck
+    if deck is None:
+        return mechanism.epsilon("cards", 0)
+    return mechanism.epsilon("cards", min(deck - 1, round(share * deck)))
+
+
+def dealt_in_blocks(mechanism: Mechanism, block: int) -> Mechanism:
+    """The same probabilities with decks of `block` cards instead of one for everybody.
+
+    Args:
+        mechanism: of the survey.
+        block: cards in a deck.
+    """
+    block = checks.integer("block", block, 2)
+    return mechanism.resized(block)
+
+
+def block_epsilon(mechanism: Mechanism, block: int, colluders: int) -> float:
+    """ε in the view `cards` if all colluders sit in the target's own block.
+
+    Args:
+        mechanism: of the survey.
+        block: cards in a deck.
+        colluders: in the target's deck.
+    """
+    smaller = dealt_in_blocks(mechanism, block)
+    return smaller.epsilon("cards", min(colluders, block - 1))

@@ -12,9 +12,8 @@ from jrr.planning.plans import uncapped_plan as plan
 from jrr.privacy.cost_table import belief
 from jrr.reporting.plots import COLOURS, label_axes, new_figure, save
 from jrr.research.attacks.bias import refusal_estimate, swap_bias
-from jrr.research.attacks.cards import card_reuse
-from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
-from jrr.research.attacks.setting import Setting
+from jrr.research.attacks.cards import block_epsilon, card_reuse, sybil_epsilon
+from jrr.research.attacks.catalogue import Setting
 
 Curves = Mapping[str, Sequence[float]]  # by mechanism
 

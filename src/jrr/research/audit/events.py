@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jrr.research.audit.counting import Counts
 from jrr.research.audit.subject import Subject
+from jrr.research.audit.team import Counts
 
 _CAUTION = 3.9  # standard errors that a promising ratio is discounted by: a chance of 1 in 20,000
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least
-from jrr.research.audit.counting import Chunk, Counts, chunks
 from jrr.research.audit.events import best_event, hits
 from jrr.research.audit.subject import Function, Observe, Subject
-from jrr.research.audit.team import Team
+from jrr.research.audit.team import Chunk, Counts, Team, chunks
 
 CHOOSING = 0.2  # the share of the trials that the event is chosen on
 _SHOWN = 20  # observations of an event that are listed

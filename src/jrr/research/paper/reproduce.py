@@ -1,20 +1,25 @@
 """The figures and tables of a reproduction, and all of them in one report."""
 
+import html
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.reporting import page
 from jrr.research.paper import artifact, draw, extras, figures
 from jrr.research.paper.catalogue import DATA_SETS, DataSet, from_directory
 from jrr.research.paper.claims import Claim, claims
 from jrr.research.paper.figure import Figure, Row
 from jrr.research.paper.figure_files import FigureFiles
-from jrr.research.paper.report import write_report
 from jrr.research.paper.two_phase import two_phase
+
+if TYPE_CHECKING:
+    from jrr.research.paper.claims import Claim
+
 
 Step = Callable[[Figure, int], None]  # told of the figure that is made, and how much is done
 
@@ -161,3 +166,44 @@ def _check_directory(out: Path) -> None:
     except OSError as error:
         allowed = f"a directory that can be written to ({error.strerror})"
         raise checks.refusal("out", str(out), allowed) from None
+
+
+def write_report(
+    path: Path,
+    figures: Sequence[tuple[Figure, Sequence[Row]]],
+    claims: Sequence["Claim"],
+    about: Mapping[str, object],
+) -> Path:
+    """Gather pictures and tables from the directory of `path`."""
+    parts = [
+        "<p>Lines are exact theory, dots simulations. "
+        + ", ".join(
+            f"{html.escape(key)}: {html.escape(str(value))}" for key, value in about.items()
+        )
+        + ".</p><h2>Claims of the paper</h2>",
+        _claims_table(claims),
+    ]
+    for figure, rows in figures:
+        parts.append(f"<h2>{html.escape(figure.title)}</h2><p>{html.escape(figure.sentence)}</p>")
+        picture = path.parent / f"{figure.key}.png"
+        if figure.drawing is not None and picture.exists():
+            parts.append(page.picture(picture, figure.title))
+        else:
+            parts.append(page.table(rows))
+        parts.append(f'<p>Numbers: <a href="{figure.key}.csv">{figure.key}.csv</a></p>')
+    return page.write_page(path, "Joint randomized response, reproduced", parts)
+
+
+def _claims_table(claims: Sequence["Claim"]) -> str:
+    classes = {"holds": "holds", "does not hold": "fails"}
+    lines = ["<table><tr><th>where<th>claim<th>what we measured<th>verdict</tr>"]
+    for claim in claims:
+        cells = [claim.where, claim.claim, claim.measured]
+        verdict = f"<b>{html.escape(claim.verdict)}</b>"
+        reason = f"<br>{html.escape(claim.reason)}" if claim.reason else ""
+        lines.append(
+            "<tr>"
+            + "".join(f"<td>{html.escape(cell)}" for cell in cells)
+            + f'<td class="{classes.get(claim.verdict, "partly")}">{verdict}{reason}</tr>'
+        )
+    return "\n".join([*lines, "</table>"])

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from jrr.mechanisms.numbers import NumberRange
 from jrr.protocol.documents import canonical_json
-from jrr.servers.collector.report_header import header_of
 from jrr.survey.other_waves import AFTER, NO, YES, wave_columns
+from jrr.tables.header import Header
 from jrr.tables.names import CARDED, HEADERS, SURVEY
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jrr.servers.collector.store import CollectorSurvey
     from jrr.survey.messages import StoredAnswers
     from jrr.survey.survey import Survey
+
 
 _OPEN_TYPES = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(pa.string())}
 
@@ -117,3 +119,25 @@ def _array(values: list[Any], kind: Any) -> Any:
 def _joined(entries: list[Any]) -> str:
     """By semicolons, numbers by blanks."""
     return ("; " if any(isinstance(one, str) for one in entries) else " ").join(map(str, entries))
+
+
+def header_of(held: "CollectorSurvey", name: str) -> Header:
+    """What the reports to a question are, and what dealers told of their cards."""
+    question = held.survey.by_name[name]
+    decks = tuple(f"{question.salt[:12]}.{number}" for number in range(held.decks(name)))
+    return Header(
+        "reports",
+        held.mechanism(name),
+        decks=decks if question.deals else (),
+        colluders=question.colluders,
+        question=question.text,
+        labels=question.labels if question.number is None else (),
+        number=None if question.number is None else NumberRange.checked(*question.number),
+        share_asked=held.survey.share_asked(name),
+        sums=held.told_of(name) if question.mechanism.masked and held.sums is not None else None,
+        later_sums=tuple(
+            held.told.of(name, number)
+            for number in range(2, len(held.told.announced) + 1)
+            if question.mechanism.announced
+        ),
+    )

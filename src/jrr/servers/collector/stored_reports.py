@@ -13,7 +13,7 @@ from sqlalchemy import select
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.protocol.states import CLOSED
-from jrr.servers.collector.report_header import header_of
+from jrr.servers.collector.export import header_of
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.common.database import READS, connect
 from jrr.tables.engines.database_table import quoted
