@@ -65,18 +65,22 @@ def members(thing: griffe.Object) -> list[griffe.Object]:
     """What a class or module itself adds: public, with a docstring, in the order of the source."""
     if not isinstance(thing, griffe.Class | griffe.Module):
         return []
-    above: list[griffe.Class] = bases(thing)
+    # What stands on no page of its own is described with every class that has it.
+    private = [base for base in bases(thing) if base.path.startswith("jrr._base")]
+    above = [base for base in bases(thing) if base not in private]
     parts: list[griffe.Class] = []
     if thing.name == "Mechanism":  # its parts are described nowhere else, the facts before the rest
         above, parts = [], [above[-1], *above[:-1]]
     inherited = {name for base in above for name in base.members if not name.startswith("_")}
+    own = {name for one in (*parts, thing) for name in one.members}
     return [
         member
-        for one in (*parts, thing)
+        for one in (*parts, thing, *private)
         for member in one.members.values()
         if not isinstance(member, griffe.Alias)
         and not member.name.startswith("_")
         and member.name not in inherited
+        and (one not in private or member.name not in own)
         and member.has_docstring
         and (isinstance(thing, griffe.Module) or member.is_function or is_property(member))
     ]

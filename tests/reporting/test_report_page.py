@@ -24,8 +24,7 @@ from jrr.reporting.report_facts import (
     ReportedQuestion,
     SurveyReport,
 )
-from jrr.reporting.report_page import MOST_BARS, report_page
-from jrr.reporting.report_style import STYLE
+from jrr.reporting.report_page import MOST_BARS, STYLE, report_page
 from jrr.reporting.report_words import guarantee_in_words, limits_in_words, method_statement
 
 BAD = "<script>alert('x')</script>\" onload=\"y&amp;"

@@ -1,5 +1,6 @@
 """What notebooks show of a result: a table, a picture, a data frame, all from the same rows."""
 
+import json
 from collections.abc import Mapping
 from html import escape
 from importlib import import_module
@@ -29,7 +30,10 @@ class Shown:
 
     @property
     def heading(self) -> str:
-        """What stands above the table."""
+        """What stands above the table of a notebook."""
+        return self._heading()
+
+    def _heading(self) -> str:
         return type(self).__name__
 
     def to_frame(self, level: float = 0.95) -> Any:
@@ -88,6 +92,26 @@ class Shown:
         )
         caption = f"<caption>{escape(self.heading)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+class ShownDocument(Shown):
+    """One that is also a result document: plain numbers, with the intervals of one level."""
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """The document.
+
+        Args:
+            level: of the intervals.
+        """
+        raise NotImplementedError
+
+    def to_json(self, level: float = 0.95) -> str:
+        """The result document of `to_dict` as one line of JSON.
+
+        Args:
+            level: the chance with which an interval holds.
+        """
+        return json.dumps(self.to_dict(level), sort_keys=True)
 
 
 def value_rows(columns: Mapping[str, Any]) -> list[Row]:

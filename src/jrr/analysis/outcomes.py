@@ -1,6 +1,5 @@
 """Regression with a sensitive answer as a predictor: does an outcome differ for who says yes?"""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown
+from jrr._base.shown import Row, ShownDocument
 from jrr.analysis.formulas import AnyColumns, Columns, WithSensitive, model_of
 from jrr.analysis.items import ReportsOfOne, SensitiveItem
 from jrr.analysis.latent import HiddenPairs
@@ -25,7 +24,7 @@ Outcome = ArrayLike | SensitiveItem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OutcomeRegression(Shown):
+class OutcomeRegression(ShownDocument):
     """What explains an outcome, the sensitive answer among it; made by `regress_outcome`.
 
     Attributes:
@@ -39,9 +38,7 @@ class OutcomeRegression(Shown):
 
     shown_value = "coefficient"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return self.outcome.heading
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -76,14 +73,6 @@ class OutcomeRegression(Shown):
             "outcome": self.outcome.to_dict(**wish),
             "sensitive": None if of_sensitive is None else of_sensitive.to_dict(**wish),
         }
-
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:
         return f"OutcomeRegression(outcome={self.outcome!r})"

@@ -1,6 +1,5 @@
 """Regression: what open covariates say of a sensitive yes or no (docs/analysis.md)."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown, value_rows
+from jrr._base.shown import Row, ShownDocument, value_rows
 from jrr.analysis.formulas import AnyColumns, Columns, WithSensitive, model_of
 from jrr.analysis.items import ReportsOfOne, SensitiveItem
 from jrr.analysis.likelihood import (
@@ -42,7 +41,7 @@ class Prediction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Regression(Shown):
+class Regression(ShownDocument):
     """What explains an answer; made by `regress`, `regress_cells` and `regress_outcome`.
 
     Attributes:
@@ -124,9 +123,7 @@ class Regression(Shown):
 
     shown_value = "coefficient"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Regression by {self.method}, {self.n:,} people, {self.link}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -212,14 +209,6 @@ class Regression(Shown):
             ],
             "covariance": self.covariance.tolist(),
         }
-
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:
         low, high = self.interval()

@@ -1,6 +1,5 @@
 """Tables of two questions: two sensitive ones, or a sensitive one by an open group."""
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown
+from jrr._base.shown import Row, ShownDocument
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
@@ -22,7 +21,7 @@ MOST_CELLS = 400  # the covariance matrix has the square of it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoWayTable(Shown):
+class TwoWayTable(ShownDocument):
     """The joint distribution of two sensitive answers; made by `two_way`.
 
     Unbiased, so single cells may leave 0..1; rows and columns add up to the shares that
@@ -71,9 +70,7 @@ class TwoWayTable(Shown):
         reach = quantile(each) * self.stderr
         return self.shares - reach, self.shares + reach
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Both answers of {self.n:,} people"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -187,14 +184,6 @@ class TwoWayTable(Shown):
             "interval": np.stack([low, high], axis=-1).tolist(),
             "covariance": self.covariance.tolist(),
         }
-
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:
         low, high = self.interval()

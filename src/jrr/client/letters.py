@@ -6,6 +6,7 @@ It asks nobody for anything: styles and codes stand in the page itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,22 +19,7 @@ if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 GROUP = 4  # letters of an invitation that are printed together
-STYLE = """
-@page { size: A4; margin: 22mm 20mm; }
-body { font: 12pt/1.5 Georgia, serif; color: #111; background: #fff; margin: 0; }
-main { max-width: 170mm; margin: 0 auto; padding: 8mm; break-after: page; }
-main:last-child { break-after: auto; }
-h1 { font-size: 18pt; line-height: 1.25; margin: 0 0 6mm; }
-p, ol { margin: 0 0 4mm; }
-.scan { display: flex; gap: 8mm; align-items: center; margin: 8mm 0; break-inside: avoid; }
-.qr { width: 52mm; height: 52mm; flex: none; }
-.code { font: 13pt/1.5 "DejaVu Sans Mono", Consolas, monospace; letter-spacing: .02em; }
-.address { font: 9.5pt/1.4 "DejaVu Sans Mono", Consolas, monospace; overflow-wrap: anywhere; }
-.logo { max-height: 18mm; max-width: 100%; margin-bottom: 6mm; }
-.lines { white-space: pre-line; }
-.small { font-size: 10pt; color: #333; }
-@media screen { main { border-bottom: 1px dashed #999; } }
-"""
+STYLE = "\n" + (files("jrr.client") / "letters.css").read_text("utf-8")
 
 
 def grouped(invitation: str) -> str:

@@ -268,9 +268,7 @@ class WeightedShares(Shown):
     raked: Raked
     cells: Cells
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Weighted shares of {self.estimate.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

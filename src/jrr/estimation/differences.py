@@ -1,13 +1,12 @@
 """Difference: one estimate's shares minus another's, for two groups or two waves."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown, value_rows
+from jrr._base.shown import Row, Shown, ShownDocument, value_rows
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component
 from jrr.estimation.estimates import Estimate, contrast_interval, level_of_each, plug_in_stderr
@@ -15,7 +14,7 @@ from jrr.estimation.moments import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Difference(Shown):
+class Difference(ShownDocument):
     """Frequencies of one estimate minus those of another.
 
     Made by `jrr.difference`, which has an example.
@@ -75,9 +74,7 @@ class Difference(Shown):
 
     shown_value = "difference"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return "Difference of shares, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -87,14 +84,6 @@ class Difference(Shown):
             level: of the intervals.
         """
         return difference_rows(self.frequencies, self.stderr, self.interval(level))
-
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
 
 
 def difference_rows(
@@ -120,9 +109,7 @@ class Differences(list[_Pair], Shown):
 
     shown_value = "difference"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"{len(self)} differences of groups, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

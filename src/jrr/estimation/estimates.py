@@ -5,7 +5,6 @@ hypothesised share, not of the estimate, because a joint mechanism's variance de
 the true share and an estimate near 0 would understate it.
 """
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown, value_rows
+from jrr._base.shown import Row, ShownDocument, value_rows
 from jrr._base.wording import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
@@ -72,7 +71,7 @@ class Stratum:
         )
 
 
-class Estimate(Shown):
+class Estimate(ShownDocument):
     """Estimated counts and frequencies of every value; unbiased, so they may leave 0..1.
 
     Made by `Mechanism.estimate`. `jrr.postprocess` has steps that bring shares into 0..1.
@@ -296,9 +295,7 @@ class Estimate(Shown):
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Shares of {self.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -319,14 +316,6 @@ class Estimate(Shown):
                 "count_stderr": self.count_stderr,
             }
         )
-
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
 
     def __repr__(self) -> str:
         low, high = self.interval()
@@ -367,9 +356,7 @@ class BlockEstimate(Estimate):
             f"items[{len(self._items) - 1}]"
         )
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Shares of {len(self.items)} items"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

@@ -39,9 +39,7 @@ class GroupEstimate(Shown):
     name: str
     estimate: Estimate
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return self.estimate.heading
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -105,9 +103,7 @@ class GroupEstimates(Shown, Sequence[GroupEstimate]):
     def __iter__(self) -> Iterator[GroupEstimate]:
         return iter(self.shown)
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         hidden = f"; {self.hidden} of fewer than {self.min_cell} reports" if self.hidden else ""
         return f"{len(self)} groups{hidden}"
 

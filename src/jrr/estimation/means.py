@@ -5,7 +5,6 @@ on average. Numbers were rounded by chance before they were perturbed, which is 
 can see; the most that it can be is counted (docs/theory.md, section on numbers).
 """
 
-import json
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
-from jrr._base.shown import Row, Shown
+from jrr._base.shown import Row, Shown, ShownDocument
 from jrr.estimation.contrasts import Sampling
 from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population
@@ -21,7 +20,7 @@ from jrr.estimation.own_noise import WindowNoise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanEstimate(Shown):
+class MeanEstimate(ShownDocument):
     """The mean of a number, and its sum; unbiased, so that they may leave what is possible.
 
     Made by `Numbers.estimate`.
@@ -139,9 +138,7 @@ class MeanEstimate(Shown):
 
     shown_value = "mean"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Mean of {self.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -211,14 +208,6 @@ class MeanEstimate(Shown):
             "population_size": self.share.population_size,
         }
 
-    def to_json(self, level: float = 0.95) -> str:
-        """The result document of `to_dict` as one line of JSON.
-
-        Args:
-            level: the chance with which an interval holds.
-        """
-        return json.dumps(self.to_dict(level), sort_keys=True)
-
     def __repr__(self) -> str:
         low, high = self.interval()
         return f"MeanEstimate(n={self.n}, 95%: {self.mean:.6g} [{low:.6g}, {high:.6g}])"
@@ -260,9 +249,7 @@ class MeanDifference(Shown):
 
     shown_value = "difference"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return "Difference of means, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

@@ -67,9 +67,7 @@ class ScaleMean(Shown):
 
     shown_value = "mean"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Mean of {self.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

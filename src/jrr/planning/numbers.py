@@ -97,9 +97,7 @@ class NumberPlan(Shown):
 
     shown_value = "margin"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         request = self.request
         return f"{request.n:,} people, a mean, ε = {request.epsilon:g}: {self.mechanism.title}"
 

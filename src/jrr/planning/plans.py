@@ -295,9 +295,7 @@ class Plan(Shown):
 
     shown_value = "margin"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         request = self.request
         return (
             f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g}: "

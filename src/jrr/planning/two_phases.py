@@ -62,9 +62,7 @@ class TwoPhasePlan(Shown):
 
     shown_value = "two phases"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         pays = " or ".join(f"{100 * low:g}% to {100 * high:g}%" for low, high in self.pays)
         where = f"where the true share is {pays}" if pays else "nowhere"
         return f"Standard error by the true share of yes; two phases pay {where}"

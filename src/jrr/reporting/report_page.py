@@ -6,6 +6,7 @@ Texts of the survey and words of servers stand in it only through `_text`, which
 import html
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 
 from jrr.reporting.catalogue import text as catalogue_text
 from jrr.reporting.cost_words import shown_costs
@@ -18,7 +19,6 @@ from jrr.reporting.report_facts import (
     ReportedQuestion,
     SurveyReport,
 )
-from jrr.reporting.report_style import STYLE
 from jrr.reporting.report_words import (
     guarantee_in_words,
     limits_in_words,
@@ -28,6 +28,7 @@ from jrr.reporting.report_words import (
 )
 from jrr.reporting.svg_bars import Bar, draw_bars
 
+STYLE = "\n" + (files("jrr.reporting") / "report.css").read_text("utf-8")
 MOST_BARS = 25  # answers in one picture; the table has all of them
 # Nothing may be loaded and nothing run, whatever somebody writes into a label.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -54,9 +54,7 @@ class Result(Shown):
         frame = super().to_frame(level)
         return frame if self.by is None else frame.rename(columns={"group": self.by})
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"{self.header.question or 'Shares'}, {self.estimate.n:,} reports"
 
     @property

@@ -111,9 +111,7 @@ class FrequentStrings(Shown):
         low, _ = self.interval(level)
         return tuple(bool(end <= 0) for end in low)
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Frequent strings of {self.people:,} reports; intervals hold all at once"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:

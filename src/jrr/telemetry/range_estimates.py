@@ -57,9 +57,7 @@ class RangeEstimate(Shown):
     tree: "RangeTree"
     levels: tuple[Estimate, ...]
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         quartiles = ", ".join(f"{self.quantile(q):.4g}" for q in (0.25, 0.5, 0.75))
         return f"Shares of {self.n:,} reports by range; quartiles {quartiles}"
 

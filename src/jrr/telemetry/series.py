@@ -36,9 +36,7 @@ class Series(Shown):
     def __len__(self) -> int:
         return len(self.estimates)
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return f"Shares of {len(self)} rounds"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
@@ -124,9 +122,7 @@ class PairedChange(Shown):
 
     shown_value = "difference"
 
-    @property
-    def heading(self) -> str:
-        """What stands above the table of a notebook."""
+    def _heading(self) -> str:
         return "Change of shares between two rounds of the same devices"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
