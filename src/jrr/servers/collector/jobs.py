@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 
-class CollectorJobs(SurveyJobs[CollectorStore]):
+class CollectorJobs(SurveyJobs[CollectorStore, CollectorSurvey]):
     """The jobs."""
 
     title = "jrr collector"
@@ -121,8 +121,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def prospect(self, connection: Connection, name: str, wish: ClosingChoices) -> dict[str, Any]:
         """What closing would do; nothing is changed."""
-        store = CollectorStore(connection)
-        return ending.prospect(store, store.find(name), wish)
+        return ending.prospect(*self.found(connection, name), wish)
 
     def close(
         self, connection: Connection, name: str, wish: ClosingChoices | None = None
@@ -143,15 +142,13 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         self, connection: Connection, name: str, dealer: int, ahead: bool
     ) -> dict[str, Any]:
         """The serial numbers of one dealer's cards that are here; ahead: for a check only."""
-        store = CollectorStore(connection)
-        return ending.closing_request(store, store.find(name), dealer, ahead).to_document()
+        return ending.closing_request(*self.found(connection, name), dealer, ahead).to_document()
 
     def discard(
         self, connection: Connection, name: str, serials: Mapping[str, Sequence[str]]
     ) -> int:
         """Delete all answers of people whose serial numbers their dealer does not know."""
-        store = CollectorStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         ending.check_discarding(held)
         return store.discard(held, ending.read_serials(held.survey, serials))
 
@@ -159,8 +156,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         self, connection: Connection, name: str, document: Mapping[str, Any], openings: object
     ) -> bytes | None:
         """Of verified cards the public record, if what dealers told is as it must be."""
-        store = CollectorStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         if not held.survey.dealing.is_verified or held.sums is not None:
             return None
         held.told.adding(held.survey, document)
@@ -170,8 +166,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         self, connection: Connection, name: str, document: object, record: bytes | None = None
     ) -> State:
         """Keep what dealers told of their cards: from now on there is a result."""
-        store = CollectorStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         if record is None and held.survey.dealing.is_verified and held.sums is None:
             raise Problem(409, "busy", "the sums were not checked: send them again")
         ending.keep_sums(store, held, document, record)
@@ -179,8 +174,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def challenged(self, connection: Connection, name: str, dealer: int) -> dict[str, Any]:
         """Of verified cards, what is drawn already: the nonce, and perhaps a dealer's slots."""
-        store = CollectorStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         nonce = verified_ending.nonce(store, held)
         drawn = held.challenge["dealers"].get(str(dealer), {})
         return {"nonce": nonce, "slots": drawn.get("slots")}
@@ -189,18 +183,15 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         self, connection: Connection, name: str, told: verified_ending.Commitments
     ) -> dict[str, Any]:
         """Of verified cards, which slot of noise is used of each sum; drawn once."""
-        store = CollectorStore(connection)
-        return verified_ending.challenge(store, store.find(name, lock=True), told)
+        return verified_ending.challenge(*self.found(connection, name, lock=True), told)
 
     def public_record(self, connection: Connection, name: str) -> bytes:
         """Of verified cards, what anybody may check."""
-        store = CollectorStore(connection)
-        return verified_ending.public_record(store, store.find(name))
+        return verified_ending.public_record(*self.found(connection, name))
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
-        store = CollectorStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         return {
             "survey": name,
             "state": held.state,
@@ -215,8 +206,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def fix_results(self, connection: Connection, name: str, question: str | None = None) -> None:
         """Where results must be some reports apart, go on to the next ones if it is time."""
-        store = CollectorStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         if held.survey.results_apart == 1 or held.is_final:
             return
         held = store.find(name, lock=True)
@@ -228,13 +218,11 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         self, connection: Connection, name: str, question: str, wish: "EstimateQuery"
     ) -> dict[str, Any]:
         """The estimate of one question so far, or the final one."""
-        store = CollectorStore(connection)
-        return results.estimate(store, store.find(name), question, wish)
+        return results.estimate(*self.found(connection, name), question, wish)
 
     def estimates(self, connection: Connection, name: str, wish: "EstimateQuery") -> dict[str, Any]:
         """Question -> its estimate, or why there is none."""
-        store = CollectorStore(connection)
-        return results.estimates(store, store.find(name), wish)
+        return results.estimates(*self.found(connection, name), wish)
 
     def change(self, connection: Connection, name: str, wish: ChangeWish) -> dict[str, Any]:
         """How answers have changed since another wave, question by question."""
@@ -244,8 +232,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def export(self, connection: Connection, name: str, kind: str) -> bytes:
         """All answers as the bytes of a file."""
-        store = CollectorStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         results.check_export(held, store.people_count(held))
         from jrr.servers.collector.export import export_answers  # needs pyarrow
 

@@ -1,8 +1,8 @@
 """The collector's server: it takes perturbed reports and never sees a card."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Engine
 
 from jrr._base import checks
@@ -43,6 +43,28 @@ class FileBytes(Response):
     """A file, for programs."""
 
     media_type = "application/octet-stream"
+
+
+async def _estimate_wish(
+    by: str | None = None,
+    level: str = "0.95",
+    simultaneous: str = "false",
+    population: str = "respondents",
+    population_size: str | None = None,
+) -> EstimateQuery:
+    people = None
+    if population_size is not None:
+        people = _whole_number("population_size", population_size, 12)
+    return EstimateQuery(
+        level=checks.level(_number("level", level)),
+        by=None if by is None else split_by(by) or ("",),
+        simultaneous=_flag("simultaneous", simultaneous),
+        population=checks.one_of("population", population, POPULATIONS),
+        population_size=people,
+    )
+
+
+EstimateWish = Annotated[EstimateQuery, Depends(_estimate_wish)]
 
 
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -179,31 +201,14 @@ def _add_closing(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJo
 
 def _add_results(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs) -> None:
     @app.get(f"{ADMIN}/estimate", dependencies=ADMIN_ONLY)
-    async def estimate(
-        name: Name,
-        question: str,
-        by: str | None = None,
-        level: str = "0.95",
-        simultaneous: str = "false",
-        population: str = "respondents",
-        population_size: str | None = None,
-    ) -> dict[str, Any]:
+    async def estimate(name: Name, question: str, wish: EstimateWish) -> dict[str, Any]:
         """The estimate of one question so far, or the final one."""
-        wish = _estimate_wish(by, level, simultaneous, population, population_size)
         await writer.run(jobs.fix_results, name, question)
         return await read_aside(engine, jobs.estimate, name, question, wish)
 
     @app.get(f"{ADMIN}/estimates", dependencies=ADMIN_ONLY)
-    async def estimates(
-        name: Name,
-        by: str | None = None,
-        level: str = "0.95",
-        simultaneous: str = "false",
-        population: str = "respondents",
-        population_size: str | None = None,
-    ) -> dict[str, Any]:
+    async def estimates(name: Name, wish: EstimateWish) -> dict[str, Any]:
         """The estimates of all questions; of one that has none, why."""
-        wish = _estimate_wish(by, level, simultaneous, population, population_size)
         await writer.run(jobs.fix_results, name)
         return await read_aside(engine, jobs.estimates, name, wish)
 
@@ -233,21 +238,6 @@ def _add_results(app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJo
         """One row per person: open answers, and a report and a flag of each question."""
         kind = checks.one_of("format", format, ("parquet", "csv"))
         return FileBytes(await read_aside(engine, jobs.export, name, kind))
-
-
-def _estimate_wish(
-    by: str | None, level: str, simultaneous: str, population: str, population_size: str | None
-) -> EstimateQuery:
-    people = None
-    if population_size is not None:
-        people = _whole_number("population_size", population_size, 12)
-    return EstimateQuery(
-        level=checks.level(_number("level", level)),
-        by=None if by is None else split_by(by) or ("",),
-        simultaneous=_flag("simultaneous", simultaneous),
-        population=checks.one_of("population", population, POPULATIONS),
-        population_size=people,
-    )
 
 
 def _whole_number(argument: str, value: str, digits: int = 6) -> int:

@@ -39,6 +39,7 @@ from jrr.servers.common.store import (
     arrivals_table,
     invited_table,
     surveys_table,
+    table_by_survey,
 )
 from jrr.survey.closing import ToldSums, closed_decks
 from jrr.survey.grouping import CardGrouping
@@ -164,45 +165,37 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
-    people = Table(
+    people = table_by_survey(
         "people",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
         Column("covariates", Text, nullable=False),  # canonical JSON: those that make groups
-        sqlite_with_rowid=False,
     )
-    reports = Table(
+    reports = table_by_survey(
         "reports",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("question", Integer, primary_key=True),  # its number in the survey
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("carded", Boolean, nullable=False),
         Column("report", LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
     )
-    serials = Table(
+    serials = table_by_survey(
         "serials",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("question", Integer, primary_key=True),
         Column("dealer", Integer, primary_key=True),  # its number in the survey
         Column("serial", LargeBinary(16), primary_key=True),  # each once
         Column("pseudonym", LargeBinary(32), nullable=False),  # who came with it
         Column("signed", LargeBinary),  # of a verified card: commitments and the dealer's signature
         Index("serials_by_person", "survey", "pseudonym"),
-        sqlite_with_rowid=False,
     )
-    days = Table(  # how many came: of nobody it is known when
+    days = table_by_survey(  # how many came: of nobody it is known when
         "days",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("day", String(10), primary_key=True),
         Column("slot", Integer, primary_key=True),
         Column("people", BigInteger, nullable=False),
-        sqlite_with_rowid=False,
     )
     results = Table(
         "results",
@@ -312,14 +305,8 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         )
         self.count_arrivals(held, len(answers))
         if answers:
-            added = self._upsert(self.days)
-            total = self.days.c.people + added.excluded.people
-            self.connection.execute(
-                added.on_conflict_do_update(
-                    index_elements=["survey", "day", "slot"], set_={"people": total}
-                ),
-                [{"survey": survey, "day": day, "slot": self.slot, "people": len(answers)}],
-            )
+            row = {"survey": survey, "day": day, "slot": self.slot, "people": len(answers)}
+            self._add_up(self.days, "people", [row])
 
     def by_day(self, name: str) -> dict[str, int]:
         """Day -> people whose answers came, in order."""

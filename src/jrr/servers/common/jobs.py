@@ -32,6 +32,7 @@ class Extension(Message):
 
 Clock = Callable[[], datetime]
 S = TypeVar("S", bound="SurveyStore[Any]")
+H = TypeVar("H", bound="HeldSurvey")
 _PROBLEMS = {When.LATER: too_early, When.OVER: gone, When.WRONG_STATE: wrong_state}
 
 
@@ -62,7 +63,7 @@ def check_invitation(row: Any) -> None:
         raise unknown_name()
 
 
-class SurveyJobs(ABC, Generic[S]):
+class SurveyJobs(ABC, Generic[S, H]):
     """Jobs that all servers have; each role adds its own."""
 
     title: ClassVar[str]  # of the server, in its OpenAPI document
@@ -86,10 +87,17 @@ class SurveyJobs(ABC, Generic[S]):
         """What everybody is told besides."""
         return {}
 
-    def find(self, connection: Connection, name: str) -> "HeldSurvey":
+    def find(self, connection: Connection, name: str) -> H:
         """The survey as it is held now."""
-        held: HeldSurvey = self.store(connection).find(name)
-        return held
+        return self.found(connection, name)[1]
+
+    def found(self, connection: Connection, name: str, *, lock: bool = False) -> tuple[S, H]:
+        """The store, and the survey as it is held now.
+
+        lock: Until the transaction ends nobody else may lock it.
+        """
+        store = self.store(connection)
+        return store, store.find(name, lock)
 
     def install(self, connection: Connection, survey: "Survey") -> bool:
         """Hold a survey; True where it is new. The same again changes nothing."""
@@ -102,8 +110,7 @@ class SurveyJobs(ABC, Generic[S]):
 
     def invite(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> int:
         """Accept more pseudonyms; how many there are in all."""
-        store = self.store(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.INVITE, held)
         if not held.survey.invitations:
             raise Problem(409, "open-survey", "anybody may answer: there are no invitations")
@@ -124,8 +131,7 @@ class SurveyJobs(ABC, Generic[S]):
 
     def revoke(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> dict[str, Any]:
         """Accept some pseudonyms no longer; not those that have been used, which are named."""
-        store = self.store(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.INVITE, held)
         used = self.used(connection, name, hashes)
         gone = store.remove_invited(name, set(hashes) - set(used))
@@ -137,8 +143,7 @@ class SurveyJobs(ABC, Generic[S]):
         Each server keeps its own time, and its operator alone can move it: answers with cards are
         taken until the earliest of them.
         """
-        store = self.store(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.EXTEND, held)
         before, after = held.times[1], read_time("closes", closes)
         if before is None:
@@ -203,7 +208,7 @@ class _Remembered(NamedTuple):
 class SurveyMemory:
     """Surveys of one server; a change by this process is known at once."""
 
-    def __init__(self, writer: "Writer", jobs: "SurveyJobs[Any]") -> None:
+    def __init__(self, writer: "Writer", jobs: "SurveyJobs[Any, Any]") -> None:
         self._writer, self._jobs = writer, jobs
         self._known: dict[str, _Remembered] = {}
         self._lock = threading.Lock()
@@ -231,7 +236,7 @@ class SurveyMemory:
 
     def _remember(self, connection: Any, name: str) -> "HeldSurvey":
         """In the writer's thread, so that changes are forgotten in the order in which they came."""
-        held = self._jobs.find(connection, name)
+        held: HeldSurvey = self._jobs.find(connection, name)
         if len(self._known) >= MOST:
             self._known.clear()
         self._known[name] = _Remembered(held, time.monotonic())

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+from sqlalchemy.schema import SchemaItem
 
 from jrr.protocol.states import CLOSED, NEW, Role, State, check_move, read_state
 from jrr.protocol.texts import read_time
@@ -55,32 +56,33 @@ def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
     )
 
 
+def table_by_survey(name: str, metadata: MetaData, *columns: SchemaItem) -> Table:
+    """A table whose rows belong to surveys.
+
+    Without row numbers, which would keep the order in which rows came.
+    """
+    key = Column("survey", String(64), primary_key=True)
+    return Table(name, metadata, key, *columns, sqlite_with_rowid=False)
+
+
 def arrivals_table(metadata: MetaData) -> Table:
     """The table that counts seats, members or uploads.
 
     Apart from the surveys, whose rows hold a document that would be written anew for each
     arrival, and in several rows for each, so that several processes do not wait for one another.
     """
-    return Table(
+    return table_by_survey(
         "arrivals",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("slot", Integer, primary_key=True),
         Column("arrivals", BigInteger, nullable=False),
-        sqlite_with_rowid=False,
     )
 
 
 def invited_table(metadata: MetaData) -> Table:
     """The table of those whom to accept."""
-    # Without row numbers, which would keep the order in which rows came.
-    return Table(
-        "invited",
-        metadata,
-        Column("survey", String(64), primary_key=True),
-        Column("pseudonym", LargeBinary(32), primary_key=True),
-        sqlite_with_rowid=False,
-    )
+    pseudonym = Column("pseudonym", LargeBinary(32), primary_key=True)
+    return table_by_survey("invited", metadata, pseudonym)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,17 +246,22 @@ class SurveyStore(ABC, Generic[H]):
             return
         told = self.connection.info.setdefault("arrivals", {})  # for Writer, which tidies up
         told |= {held.name: held.arrivals + more for held, more in new}
-        added = self._upsert(self.arrivals)
-        total = self.arrivals.c.arrivals + added.excluded.arrivals
-        self.connection.execute(
-            added.on_conflict_do_update(
-                index_elements=["survey", "slot"], set_={"arrivals": total}
-            ),
+        self._add_up(
+            self.arrivals,
+            "arrivals",
             [
                 {"survey": held.name, "slot": self.slot, "arrivals": more}
                 for held, more in sorted(new, key=lambda one: one[0].name)
             ],
         )
+
+    def _add_up(self, table: Table, column: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows; where their keys are there already, add their numbers to those."""
+        added = self._upsert(table)
+        keys = [key.name for key in table.primary_key]
+        total = table.c[column] + added.excluded[column]
+        change = added.on_conflict_do_update(index_elements=keys, set_={column: total})
+        self.connection.execute(change, rows)
 
     def count_arrival(self, held: H) -> None:
         """One more has come; the caller has locked the survey."""

@@ -305,7 +305,7 @@ def role_app(
     settings: Settings,
     engine: Engine,
     writer: Writer,
-    jobs: SurveyJobs[Any],
+    jobs: SurveyJobs[Any, Any],
     memory: SurveyMemory | None = None,
 ) -> FastAPI:
     """An application with what every server has; the role adds its own routes."""

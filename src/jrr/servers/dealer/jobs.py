@@ -26,7 +26,7 @@ T = TypeVar("T")
 People = Sequence[Visitor]
 
 
-class DealerJobs(SurveyJobs[DealerStore]):
+class DealerJobs(SurveyJobs[DealerStore, HeldByDealer]):
     """The jobs, and the decks that are open."""
 
     title = "jrr dealer"
@@ -47,8 +47,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def open(self, connection: Connection, name: str) -> State:
         """Begin enrolment, or dealing on arrival; the state after it."""
-        store = DealerStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.OPEN, held)
         if held.state != NEW:
             return held.state
@@ -72,8 +71,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def deal(self, connection: Connection, name: str) -> int:
         """Deal to exactly those who enrolled, so many; again changes nothing."""
-        store = DealerStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         _check_enrolment(held)
         if held.state == OPEN and held.n is not None:
             return held.n
@@ -161,8 +159,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
-        store = DealerStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         return {
             "survey": name,
             "state": held.state,

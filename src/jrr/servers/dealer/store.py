@@ -11,8 +11,6 @@ from sqlalchemy import (
     Column,
     LargeBinary,
     MetaData,
-    String,
-    Table,
     Text,
     UniqueConstraint,
     func,
@@ -28,6 +26,7 @@ from jrr.servers.common.store import (
     arrivals_table,
     invited_table,
     surveys_table,
+    table_by_survey,
 )
 from jrr.servers.dealer.seating import Seat
 
@@ -65,10 +64,9 @@ class DealerStore(SurveyStore[HeldByDealer]):
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
-    seats = Table(
+    seats = table_by_survey(
         "seats",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("block", BigInteger),  # None: enrolled, not dealt to yet
         Column("number", BigInteger),
@@ -78,7 +76,6 @@ class DealerStore(SurveyStore[HeldByDealer]):
         Column("nonce", LargeBinary(32)),
         UniqueConstraint("survey", "serial", name="one_person_per_serial"),
         UniqueConstraint("survey", "block", "number", name="one_person_per_seat"),
-        sqlite_with_rowid=False,
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> HeldByDealer:

@@ -21,7 +21,7 @@ from jrr.protocol.texts import check_link
 from jrr.servers.common.certificates import check_pair
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
-from jrr.servers.party.store import PartyStore, StoredComplaint
+from jrr.servers.party.store import HeldByParty, PartyStore, StoredComplaint
 
 if TYPE_CHECKING:
     from jrr.dealing.messages import Complaint
@@ -38,7 +38,7 @@ class DealBegun:
     kept: KeptDeal | None
 
 
-class PartyJobs(SurveyJobs[PartyStore]):
+class PartyJobs(SurveyJobs[PartyStore, HeldByParty]):
     """The jobs, and what they need to know of the party itself."""
 
     title = "jrr committee party"
@@ -82,8 +82,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def open(self, connection: Connection, name: str) -> State:
         """Begin enrolment; the state after it."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.OPEN, held)
         if held.state != NEW:
             return held.state
@@ -92,8 +91,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def enrol(self, connection: Connection, name: str, who: bytes, key: bytes) -> bool:
         """Take somebody in; False where they are in already."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.ENROL_AGAIN, held)
         check_times(held, self.clock())
         self.check_invited(store, held, who)
@@ -116,8 +114,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
         again: the parties meet in any case.
         """
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         served = held.state in (OPEN, SERVING)
         if served and held.settled and not again:
             return None
@@ -138,8 +135,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def publish_deal(self, connection: Connection, name: str) -> None:
         """Every party has its part: serve what is kept."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         if held.state not in (OPEN, SERVING):
             store.move(held, OPEN, n=_record(store, name).n, settled=False)
 
@@ -149,8 +145,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def discard_deal(self, connection: Connection, name: str) -> None:
         """Forget a deal that not all parties keep, so that nobody can have a card of it."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         if held.state == SERVING:
             raise wrong_state("somebody was given a share of the deal meanwhile")
         self._forget(store, name)
@@ -163,8 +158,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
         """The sealed shares of one contributor, with the proofs that belong to them."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         check_state(Act.FETCH_CARDS, held)
         check_times(held, self.clock())
         slot = _slot(store, name, who)
@@ -197,8 +191,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def complain(self, connection: Connection, name: str, complaint: "Complaint") -> Finding:
         """Judge a complaint: its holder's card is lost, and nobody else's."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         slot = _slot(store, name, complaint.name)
         known = store.complaint(name, slot)
         if known is not None:
@@ -227,8 +220,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def close(self, connection: Connection, name: str) -> dict[str, Any]:
         """End the survey; nothing of its cards is kept."""
-        store = PartyStore(connection)
-        held = store.find(name, lock=True)
+        store, held = self.found(connection, name, lock=True)
         self._forget(store, name)
         store.remove_members(name)
         store.move(held, CLOSED)
@@ -236,8 +228,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def deal_facts(self, connection: Connection, name: str) -> dict[str, Any]:
         """What the operator is told of a deal."""
-        store = PartyStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         record = _record(store, name)
         return {
             "n": held.n,
@@ -248,8 +239,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
-        store = PartyStore(connection)
-        held = store.find(name)
+        store, held = self.found(connection, name)
         complaints = store.complaints_of(name)
         record = store.kept_record(name)
         findings = {

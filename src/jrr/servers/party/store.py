@@ -14,7 +14,6 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     String,
-    Table,
     Text,
     UniqueConstraint,
     bindparam,
@@ -34,6 +33,7 @@ from jrr.servers.common.store import (
     arrivals_table,
     invited_table,
     surveys_table,
+    table_by_survey,
 )
 
 if TYPE_CHECKING:
@@ -78,42 +78,34 @@ class PartyStore(SurveyStore[HeldByParty]):
     surveys = surveys_table(metadata, Column("settled", Boolean))
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
-    members = Table(
+    members = table_by_survey(
         "members",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("key", LargeBinary(32), nullable=False),
         Column("slot", BigInteger),  # None: not dealt to
         Column("unnamed_by", String(64)),  # numbers of parties, or None
         UniqueConstraint("survey", "key", name="one_person_per_key"),
-        sqlite_with_rowid=False,
     )
-    envelopes = Table(
+    envelopes = table_by_survey(
         "envelopes",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("sealed", LargeBinary, nullable=False),
         Column("excess", LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
     )
-    complaints = Table(
+    complaints = table_by_survey(
         "complaints",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("finding", String(16), nullable=False),
         Column("accused", Integer),
         Column("evidence", Text),
-        sqlite_with_rowid=False,
     )
-    records = Table(
+    records = table_by_survey(
         "records",
         metadata,
-        Column("survey", String(64), primary_key=True),
         Column("record", Text, nullable=False),
-        sqlite_with_rowid=False,
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> HeldByParty:
