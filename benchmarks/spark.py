@@ -41,7 +41,7 @@ WARM = 10_000  # rows of a first run that is not measured
 
 def session() -> Any:
     """Spark on this machine's two cores."""
-    from jrr.tables.engines.spark_session import open_session
+    from jrr.tables.engines.spark import open_session
 
     folder = BUILD / "spark"
     folder.mkdir(parents=True, exist_ok=True)

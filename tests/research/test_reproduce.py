@@ -13,7 +13,7 @@ import pytest
 import jrr
 from jrr.cli.app import run
 from jrr.reporting.plots import new_figure
-from jrr.research.paper import artifact, figures, metrics
+from jrr.research.paper import artifact, figures, settings
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
 from jrr.research.paper.figure import Context, Figure
@@ -176,10 +176,10 @@ def test_underperforming_range_by_brute_force() -> None:
         for ones in range(n + 1)
         if mechanism.variance((n - ones, ones))[1] > rr.variance((n - ones, ones))[1]
     ]
-    width = metrics.underperforming_range(n, mechanism, rr)
+    width = settings.underperforming_range(n, mechanism, rr)
     assert (len(worse) - 1) / n <= width < (len(worse) + 1) / n
     half = mechanism.variance((n / 2, n / 2))[1] / rr.variance((n / 2, n / 2))[1] - 1
-    assert metrics.relative_increase(n, mechanism, rr) == pytest.approx(half)
+    assert settings.relative_increase(n, mechanism, rr) == pytest.approx(half)
 
 
 def test_nobody_holding_a_value_has_no_relative_error() -> None:

@@ -25,7 +25,6 @@ from jrr.research.paper.claims import (
 )
 from jrr.research.paper.figure import Context
 from jrr.research.paper.literal import JointTable
-from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
     LINES,
     PAPER_LINE,
@@ -34,7 +33,9 @@ from jrr.research.paper.settings import (
     expected_relative,
     optimal_pairs,
     paper_jrr,
+    relative_increase,
     theory,
+    underperforming_range,
 )
 from jrr.research.paper.two_phase import by_budget, two_phase
 from tests import oracle

@@ -37,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from jrr.tables.engines.spark_session import open_session
+    from jrr.tables.engines.spark import open_session
 
     folder = str(tmp_path_factory.mktemp("spark"))
     os.environ["PYSPARK_SUBMIT_ARGS"] = (
@@ -84,9 +84,9 @@ def test_folders_and_refusals(
     arrow = reports_file(tmp_path / "reports.arrow", "JRR even")
     with pytest.raises(ArgumentError, match="Parquet or CSV"):
         tables.estimate(arrow, engine="spark")
-    from jrr.tables.engines import spark_session
+    from jrr.tables.engines import spark as engine
 
-    monkeypatch.setattr(spark_session, "active", lambda: None)
+    monkeypatch.setattr(engine, "active", lambda: None)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(MissingExtraError, match="JAVA_HOME"):
         tables.estimate(path, engine="spark")

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import check_output, format_of, write
+from jrr.tables.grouping import texts
 from jrr.tables.header import Header
 from jrr.tables.levels import LevelHeader, convert_levels
 from jrr.tables.names import RESERVED
-from jrr.tables.public_columns import texts
 from jrr.tables.reports import open_reports, rows_of
 
 

@@ -18,11 +18,10 @@ from jrr.estimation.tally import Tally, check_weights
 from jrr.tables.engine_counts import count_with
 from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine
-from jrr.tables.grouping import add_rows, check_groups
+from jrr.tables.grouping import add_rows, check_groups, numbers
 from jrr.tables.header import Header
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
-from jrr.tables.public_columns import numbers
 from jrr.tables.reports import (
     ReportFiles,
     columns_of,

@@ -15,9 +15,9 @@ from jrr.analysis.shared_coins import SharedCoin
 from jrr.errors import ArgumentError
 from jrr.tables.arrays import arrow_array
 from jrr.tables.frames import answered, known_headers, read_frame, reports_of
+from jrr.tables.grouping import numbers
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED
-from jrr.tables.public_columns import numbers
 
 
 @checks.names_checked

@@ -43,12 +43,11 @@ from jrr.tables.columns import (
 )
 from jrr.tables.estimating import estimate_opened
 from jrr.tables.formats import WholeTable, data_frame, readable
+from jrr.tables.grouping import texts
 from jrr.tables.header import Header, SharedBudget
-from jrr.tables.labels import Labels
+from jrr.tables.labels import Labels, NumberAnswers
 from jrr.tables.names import CARDED, GROUP
-from jrr.tables.number_answers import NumberAnswers
 from jrr.tables.perturbing import header_of, read_answers, respond
-from jrr.tables.public_columns import texts
 from jrr.tables.reports import ReportFiles
 
 KEY = "jrr"  # of pandas' attrs: column -> header

@@ -24,9 +24,8 @@ from jrr.tables.card_file import CardFile, claimed
 from jrr.tables.columns import report_batch, report_schema
 from jrr.tables.formats import Table, check_output, damage_of, format_of, open_data, write
 from jrr.tables.header import Header
-from jrr.tables.labels import ColumnContents, Labels
+from jrr.tables.labels import ColumnContents, Labels, NumberAnswers
 from jrr.tables.names import RESERVED
-from jrr.tables.number_answers import NumberAnswers
 from jrr.tables.progress import Progress, silent, watched
 from jrr.tables.reports import open_reports
 

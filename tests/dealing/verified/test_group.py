@@ -12,7 +12,6 @@ from jrr.dealing.verified.group import (
     ORDER,
     OTHER_BASE,
     base,
-    centred,
     commit,
     digest,
     minus,
@@ -47,11 +46,6 @@ def test_the_laws_of_the_group(a: int, b: int, seed: bytes) -> None:
 @given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 def test_commitments_add_up(a: int, b: int, c: int, d: int) -> None:
     assert plus(commit(a, b), commit(c, d)) == commit(a + c, b + d)
-
-
-@given(st.integers(-1000, 1000), st.integers(-3, 3))
-def test_small_numbers_come_back(number: int, times_order: int) -> None:
-    assert centred(number + times_order * ORDER) == number
 
 
 @given(st.binary(min_size=32, max_size=32))

@@ -45,12 +45,6 @@ def random_number() -> int:
     return as_number(secrets.token_bytes(64))
 
 
-def centred(number: int) -> int:
-    """A number modulo the order as the whole number nearest to 0."""
-    number %= ORDER
-    return number if number <= ORDER // 2 else number - ORDER
-
-
 def number_bytes(number: int) -> bytes:
     """A number modulo the order in its only encoding."""
     return (number % ORDER).to_bytes(SIZE, "little")

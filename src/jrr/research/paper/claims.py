@@ -17,7 +17,6 @@ from jrr.mechanisms.shifts import truth_probability
 from jrr.research.paper.catalogue import DATA_SETS, DataSet
 from jrr.research.paper.figure import Row
 from jrr.research.paper.literal import JointTable
-from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
     COLLUDERS,
     PAPER_LINE,
@@ -26,7 +25,9 @@ from jrr.research.paper.settings import (
     Case,
     expected_relative,
     paper_jrr,
+    relative_increase,
     theory,
+    underperforming_range,
 )
 
 HOLDS, PARTLY, FAILS = "holds", "holds with correction", "does not hold"

@@ -15,7 +15,6 @@ from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.research.paper.figure import Context, Row, figure
-from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
     COLLUDERS,
     EPSILON,
@@ -28,7 +27,9 @@ from jrr.research.paper.settings import (
     expected_relative,
     optimal_pairs,
     paper_jrr,
+    relative_increase,
     theory,
+    underperforming_range,
 )
 
 SIZES = (10_000, 40_000, 80_000)

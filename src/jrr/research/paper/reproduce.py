@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -16,10 +16,6 @@ from jrr.research.paper.claims import Claim, claims
 from jrr.research.paper.figure import Figure, Row
 from jrr.research.paper.figure_files import FigureFiles
 from jrr.research.paper.two_phase import two_phase
-
-if TYPE_CHECKING:
-    from jrr.research.paper.claims import Claim
-
 
 Step = Callable[[Figure, int], None]  # told of the figure that is made, and how much is done
 
@@ -171,7 +167,7 @@ def _check_directory(out: Path) -> None:
 def write_report(
     path: Path,
     figures: Sequence[tuple[Figure, Sequence[Row]]],
-    claims: Sequence["Claim"],
+    claims: Sequence[Claim],
     about: Mapping[str, object],
 ) -> Path:
     """Gather pictures and tables from the directory of `path`."""
@@ -194,7 +190,7 @@ def write_report(
     return page.write_page(path, "Joint randomized response, reproduced", parts)
 
 
-def _claims_table(claims: Sequence["Claim"]) -> str:
+def _claims_table(claims: Sequence[Claim]) -> str:
     classes = {"holds": "holds", "does not hold": "fails"}
     lines = ["<table><tr><th>where<th>claim<th>what we measured<th>verdict</tr>"]
     for claim in claims:

@@ -16,7 +16,7 @@ from jrr.protocol.states import CLOSED
 from jrr.servers.collector.export import header_of
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.common.database import READS, connect
-from jrr.tables.engines.database_table import quoted
+from jrr.tables.engines.base import quoted
 from jrr.tables.names import CARDED
 from jrr.tables.reports import ReportFiles
 

@@ -263,10 +263,6 @@ class SurveyStore(ABC, Generic[H]):
         change = added.on_conflict_do_update(index_elements=keys, set_={column: total})
         self.connection.execute(change, rows)
 
-    def count_arrival(self, held: H) -> None:
-        """One more has come; the caller has locked the survey."""
-        self.count_arrivals(held, 1)
-
     def when_committed(self, act: Callable[[], None]) -> None:
         """Do something after the commit, and before anybody is answered."""
         self.connection.info.setdefault("committed", []).append(act)

@@ -106,7 +106,7 @@ class PartyJobs(SurveyJobs[PartyStore, HeldByParty]):
         if not usable(key) or store.has_key(name, key):
             raise Problem(422, "refused", "key must be a fresh public key")
         store.add_member(name, who, key)
-        store.count_arrival(held)
+        store.count_arrivals(held, 1)
         return True
 
     def begin_deal(self, connection: Connection, name: str, again: bool) -> DealBegun | None:

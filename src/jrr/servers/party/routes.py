@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
@@ -29,10 +29,6 @@ from jrr.servers.common.web import (
     role_app,
 )
 from jrr.servers.party.jobs import PartyJobs
-
-if TYPE_CHECKING:
-    from jrr.servers.common.batch import Writer
-    from jrr.servers.party.jobs import PartyJobs
 
 
 def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -113,7 +109,7 @@ class DealWish(Message):
 
 
 async def deal_with_others(
-    writer: "Writer", jobs: "PartyJobs", name: str, wish: DealWish
+    writer: Writer, jobs: PartyJobs, name: str, wish: DealWish
 ) -> dict[str, Any]:
     """Deal with the other parties; what the operator is told of it."""
     begun = await writer.run(jobs.begin_deal, name, wish.again)

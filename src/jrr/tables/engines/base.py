@@ -1,13 +1,15 @@
-"""What an engine does."""
+"""What an engine does, and a table of a database that it reads."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jrr.tables.formats import BATCH, Batches, Table
+
 if TYPE_CHECKING:
-    from jrr.tables.formats import Table
     from jrr.tables.progress import Progress
+
 
 BatchFunction = Callable[[Iterable[Any]], Iterator[Any]]  # from Arrow batches to Arrow batches
 
@@ -24,7 +26,7 @@ class Engine(ABC):
     dialect: str
 
     @abstractmethod
-    def reader(self, name: str | None) -> "Callable[[str | Path], Table]":
+    def reader(self, name: str | None) -> Callable[[str | Path], Table]:
         """What opens the sources that are given to `jrr.tables.estimate`.
 
         Args:
@@ -32,7 +34,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def open(self, table: "Table") -> str:
+    def open(self, table: Table) -> str:
         """Make the table known to the engine; its name there.
 
         Raises:
@@ -50,7 +52,7 @@ class Engine(ABC):
         """
 
     def map(
-        self, table: "Table", columns: Sequence[str], function: BatchFunction, *texts: str
+        self, table: Table, columns: Sequence[str], function: BatchFunction, *texts: str
     ) -> Iterator[Any]:
         """What a function makes of the rows, share by share: here batch by batch.
 
@@ -62,3 +64,47 @@ class Engine(ABC):
         """
         for batch in table.batches(columns):
             yield from function([batch])
+
+
+class DatabaseTable(Table):
+    """Rows of a database, opened for reading.
+
+    Args:
+        name: of the table.
+        schema: its columns, as Arrow has them.
+        stream: runs a query and yields its rows in batches of at most that many.
+        definition: a query, where the rows are its result and no table of their own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        schema: Any,
+        stream: Callable[[str, int], Batches],
+        definition: str | None = None,
+    ) -> None:
+        self.name, self._stream, self.definition = name, stream, definition
+        self.path, self.format, self.rows = Path(f"table {name}"), "database", None
+        self.columns, self.types = schema.names, {field.name: field.type for field in schema}
+
+    @property
+    def header_text(self) -> str | None:
+        """There is none: whoever asks says what the reports are."""
+        return None
+
+    def same_as(self, other: Table) -> bool:
+        """Whether both are the same table."""
+        return isinstance(other, DatabaseTable) and self.name == other.name
+
+    def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
+        """The columns asked for, some rows at a time."""
+        chosen = ", ".join(map(quoted, columns))
+        source = quoted(self.name)
+        if self.definition is not None:
+            source = f"({self.definition}) AS {source}"
+        return self._stream(f"SELECT {chosen} FROM {source}", rows)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

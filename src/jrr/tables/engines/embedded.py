@@ -9,8 +9,7 @@ import pyarrow.dataset
 
 from jrr._base import checks
 from jrr.errors import DamagedError, MissingExtraError
-from jrr.tables.engines.base import Engine
-from jrr.tables.engines.database_table import DatabaseTable, quoted
+from jrr.tables.engines.base import DatabaseTable, Engine, quoted
 from jrr.tables.folders import ParquetFolder, open_table
 from jrr.tables.formats import Batches, Table, WholeTable
 from jrr.tables.progress import Progress

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, MissingExtraError, UnreachableError
-from jrr.tables.engines.base import Engine
-from jrr.tables.engines.database_table import DatabaseTable, quoted
+from jrr.tables.engines.base import DatabaseTable, Engine, quoted
 from jrr.tables.formats import Batches, Table
 from jrr.tables.progress import Progress
 

@@ -27,7 +27,7 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.columns import report_fields, reports_to_arrow
-from jrr.tables.engines.spark_session import open_session, quiet
+from jrr.tables.engines.spark import open_session, quiet
 from jrr.tables.folders import HEADER, ParquetFolder
 from jrr.tables.header import Header
 from jrr.tables.labels import Labels
