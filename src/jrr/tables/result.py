@@ -8,8 +8,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.shown import Shown
@@ -144,23 +142,12 @@ class Result(Shown):
             return [
                 {"item": at} | row for at, of in self.items.items() for row in of.to_rows(level)
             ]
-        rows = []
-        for name, estimate in self._estimates.items():
-            low, high = estimate.interval(level)
-            columns = {
-                "answer": self.header.names,
-                "share": estimate.frequencies.tolist(),
-                "stderr": estimate.stderr.tolist(),
-                "low": np.asarray(low).tolist(),
-                "high": np.asarray(high).tolist(),
-                "level": [level] * len(self.header.names),
-                "count": estimate.counts.tolist(),
-                "count_stderr": estimate.count_stderr.tolist(),
-            }
-            for cells in zip(*columns.values(), strict=True):
-                row = dict(zip(columns, cells, strict=True))
-                rows.append({"group": name, **row, "reports": estimate.n})
-        return rows
+        names = self.header.names
+        return [
+            _in_order(_SHARES, row | {"answer": names[row["value"]]}, name, estimate.n, level)
+            for name, estimate in self._estimates.items()
+            for row in estimate.to_rows(level)
+        ]
 
     def write_csv(self, path: str | Path, level: float = 0.95, *, force: bool = False) -> None:
         """Write the rows of `to_rows` into a CSV file, whole or not at all.
@@ -279,25 +266,24 @@ def check_results_file(path: str | Path, force: bool) -> Path:
     return out
 
 
+_SHARES = ("answer", "share", "stderr", "low", "high", "level", "count", "count_stderr")
+_MEANS = ("mean", "stderr", "low", "high", "level", "sum", "sum_stderr")
+
+
+def _in_order(
+    columns: Sequence[str], row: Mapping[str, Any], name: str, n: int, level: float
+) -> dict[str, Any]:
+    """A row with the columns of a file, of everybody, whose group has no name, or of a group."""
+    found = {**row, "level": level}
+    return {"group": name} | {column: found[column] for column in columns} | {"reports": n}
+
+
 def _mean_rows(means: Mapping[str, MeanEstimate], level: float) -> list[dict[str, Any]]:
-    """One row for everybody, whose group has no name, and one for each group."""
     rows = []
     for name, mean in means.items():
-        low, high = mean.interval(level)
-        document = mean.to_dict(level)
-        rows.append(
-            {
-                "group": name,
-                "mean": mean.mean,
-                "stderr": mean.stderr,
-                "low": low,
-                "high": high,
-                "level": level,
-                "sum": document["sum"],
-                "sum_stderr": document["sum_stderr"],
-                "reports": mean.n,
-            }
-        )
+        told = mean.to_dict(level)  # without a sum where there is none
+        low, high = told["interval"]
+        rows.append(_in_order(_MEANS, {**told, "low": low, "high": high}, name, mean.n, level))
     return rows
 
 

@@ -184,7 +184,7 @@ class Uploads:
         self, kind: Upload, name: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         try:
-            body = await _read(scope, receive, await kind.limit(name))
+            body = await read_whole(scope, receive, await kind.limit(name))
             status = 201 if await kind.take(name, body) else 200
         except Exception as error:
             await _refuse(error, scope, receive, send)
@@ -203,7 +203,7 @@ async def _refuse(error: Exception, scope: Scope, receive: Receive, send: Send) 
     await reply(scope, receive, send)
 
 
-async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
+async def read_whole(scope: Scope, receive: Receive, limit: int) -> bytes:
     """A body of at most so many bytes; a Problem before more than that is read."""
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value) > limit):

@@ -32,6 +32,7 @@ from jrr.servers.common.middleware import (
     Uploads,
     Visitors,
     read_origins,
+    read_whole,
 )
 from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_survey
 from jrr.servers.common.settings import Settings
@@ -180,15 +181,7 @@ class Readiness:
 
 async def read_at_most(request: Request, limit: int) -> bytes:
     """A body of at most so many bytes; a Problem before more than that is read."""
-    claimed = request.headers.get("content-length", "")
-    if claimed.isdecimal() and int(claimed) > limit:
-        raise too_large(limit)
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limit:
-            raise too_large(limit)
-    return bytes(body)
+    return await read_whole(request.scope, request.receive, limit)
 
 
 async def admin_only(request: Request) -> None:
