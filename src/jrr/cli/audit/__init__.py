@@ -11,7 +11,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, table=COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules={"program": "privacy"})
 def audit() -> None:
     """Check what dealers told, or try to refute a privacy claim by experiment.
 

@@ -1,13 +1,48 @@
-"""`jrr audit privacy`: tries to refute what a mechanism claims."""
+"""`jrr audit privacy` and `program`: try to refute what is claimed of a mechanism or a program."""
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jrr.cli.audit.trials import trial_options, try_claim
-from jrr.cli.options import is_given, make_plan, survey_options
-from jrr.cli.output import console, wants_json
-from jrr.cli.values import COUNT
+from jrr.cli.options import all_of, is_given, make_plan, survey_options
+from jrr.cli.output import console, json_option, show, wants_json
+from jrr.cli.progress import bar
+from jrr.cli.values import COUNT, FILE
+
+if TYPE_CHECKING:
+    from jrr.research.audit import Subject
+
+
+VIOLATED = 1  # exit code
+
+trial_options = all_of(
+    click.option(
+        "--trials", type=COUNT, default=1_000_000, show_default=True, help="Reports to make."
+    ),
+    click.option("--seed", type=int, help="Reproducible run; else seeded by the system."),
+    click.option("--workers", type=COUNT, help="Processes.  [default: one per processor]"),
+    click.option("--plot", type=FILE, help="Draw the finding."),
+    json_option,
+)
+
+
+def try_claim(
+    subject: "Subject", claimed: float, *, plot: Path | None, delta: float = 0.0, **trials: Any
+) -> None:
+    """Audit, print the finding, and end with 1 if the claim is refuted."""
+    from jrr.research.audit import audit
+
+    with bar("auditing") as progress:
+        finding = audit(subject, claimed, delta=delta, progress=progress, **trials)
+    if plot is not None:
+        from jrr.research.audit.draw import draw_audits
+
+        draw_audits([finding], plot)
+    show(finding.to_dict(), finding.sentence)
+    if finding.violates:
+        click.get_current_context().exit(VIOLATED)
+
 
 VIEWS = ("report", "cards", "everything", "dealer", "rounds")  # those of jrr.research.audit
 
@@ -67,3 +102,21 @@ def privacy(
             "accurate here, so plain randomized response is audited."
         )
     try_claim(subject, claimed, delta=delta, **trials)
+
+
+@click.command()
+@click.argument("program")
+@click.option("--claimed", type=float, required=True, help="The ε that is claimed.")
+@click.option("--values", default="0,1", show_default=True, help="Values to perturb, by commas.")
+@trial_options
+def program(program: str, claimed: float, values: str, **trials: Any) -> None:
+    """Try to refute the privacy claim of any program.
+
+    PROGRAM reads values and writes reports, one on each line.
+
+    \b
+    jrr audit program "python my_mechanism.py" --values 0,1 --claimed 1
+    """  # noqa: D301 - click reads the \b
+    from jrr.research.audit import Command
+
+    try_claim(Command(program, values.split(",")), claimed, **trials)

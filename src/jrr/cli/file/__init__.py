@@ -20,7 +20,10 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, table=COMMANDS)
+MODULES = dict.fromkeys(("shuffle", "convert", "keys"), "passing_on")
+
+
+@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)
 def file() -> None:
     """Deal, perturb and estimate files of cards and reports.
 

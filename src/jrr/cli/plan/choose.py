@@ -30,7 +30,13 @@ COMMANDS = {
 }
 
 
-@click.group(cls=CommandWithMore, package="jrr.cli.plan", table=COMMANDS, meant=meant)
+@click.group(
+    cls=CommandWithMore,
+    package="jrr.cli.plan",
+    table=COMMANDS,
+    modules={"effect": "margin"},
+    meant=meant,
+)
 @survey_options
 @delta_option
 @view_option

@@ -26,7 +26,11 @@ COMMANDS = {
 }
 
 
-MODULES = dict.fromkeys(("open", "deal", "extend", "delete"), "operating")
+MODULES = {
+    **dict.fromkeys(("open", "deal", "extend", "delete"), "operating"),
+    **dict.fromkeys(("ethics", "export", "report"), "documents"),
+    **{"change": "show", "enrol": "contributing"},
+}
 
 
 @click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jrr.cli.options import all_of
+from jrr.cli.output import json_option, show
+from jrr.cli.progress import waiting
 from jrr.cli.values import FILE, FOLDER
 from jrr.errors import ArgumentError
 from jrr.survey.promises import DELTA
 
 if TYPE_CHECKING:
     from jrr.client.contributor import Contributor
+
 
 contributor_options = all_of(
     click.argument("link"),
@@ -74,3 +77,22 @@ def _ask_invitation() -> str:
             click.echo(str(error), err=True)
         else:
             return text
+
+
+@click.command()
+@contributor_options
+@json_option
+def enrol(**options: Any) -> None:
+    """Take part in the next deal, where people enrol first.
+
+    Answer when the cards are dealt.
+    """
+    person = contributor_of(**options)
+    with waiting("reading the survey, and reckoning what it costs"):
+        survey = person.survey
+    with waiting("enrolling"):
+        person.enrol()
+    show(
+        {"survey": survey.hash, "enrolled": True},
+        "Enrolled. Come back and answer when the cards are dealt.",
+    )
