@@ -39,7 +39,11 @@ COMMANDS = {
     package="jrr.cli",
     table=COMMANDS,
     modules={"plan": "plan.choose"},
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, prog_name="jrr")
 def cli() -> None:

@@ -22,18 +22,17 @@ FAMILIES = ("auto", *NAMES)
 
 
 @click.command()
-@click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors.")
-@click.option("--yes", type=float, default=0.1, show_default=True, help="True share of yes.")
-@click.option("-e", "--epsilon", type=float, default=1.0, show_default=True, help="ε.")
+@click.option("-n", "n", type=COUNT, default=10_000, help="Contributors.")
+@click.option("--yes", type=float, default=0.1, help="True share of yes.")
+@click.option("-e", "--epsilon", type=float, default=1.0, help="ε.")
 @click.option(
     "--vanishing",
     type=float,
     default=VANISHING,
-    show_default=True,
     help="Share of people who take a card and never report.",
 )
-@click.option("-M", "--colluders", type=COUNT, default=5, show_default=True, help="Colluders.")
-@click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
+@click.option("-M", "--colluders", type=COUNT, default=5, help="Colluders.")
+@click.option("--mechanism", type=click.Choice(FAMILIES), default="auto")
 @click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
 @click.option("--seed", type=int, help="Reproducible, in process; without it randomness is secure.")
 @click.option("--committee", is_flag=True, help="No dealer: three parties deal together.")
@@ -41,16 +40,11 @@ FAMILIES = ("auto", *NAMES)
     "--dealers",
     type=CountRange(1, 16),
     default=1,
-    show_default=True,
     help="Several dealers, whose cards everybody adds: one honest one is enough.",
 )
 @click.option("--postgres", is_flag=True, help="Servers on PostgreSQL instead of SQLite.")
 @click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("jrr-demo"),
-    show_default=True,
-    help="Directory for the report and its picture.",
+    "--out", type=FOLDER, default=Path("jrr-demo"), help="Directory for the report and its picture."
 )
 @dealer_options
 @json_option

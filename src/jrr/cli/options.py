@@ -75,7 +75,6 @@ population_option = click.option(
     "--population",
     type=click.Choice(POPULATIONS),
     default="respondents",
-    show_default=True,
     help="Whom errors speak of: with sample, those of whom the respondents are one.",
 )
 population_options = all_of(
@@ -88,7 +87,6 @@ level_option = click.option(
     "--level",
     type=float,
     default=0.95,
-    show_default=True,
     callback=lambda _context, _option, level: checks.level(level),
     help="Of the intervals.",
 )
@@ -100,7 +98,6 @@ delta_option = click.option(
     "--delta",
     type=float,
     default=DELTA,
-    show_default=True,
     callback=lambda _context, _option, delta: checks.real(
         "delta", delta, "in 0..1, and less than 1", 0.0, 1.0, open_high=True
     ),
@@ -110,7 +107,6 @@ view_option = click.option(
     "--view",
     type=click.Choice(("cards", "everything")),
     default="cards",
-    show_default=True,
     help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
 )
 dealer_options = all_of(
@@ -127,14 +123,12 @@ mechanism_option = click.option(
     "--mechanism",
     type=MechanismType(),
     default="auto",
-    show_default=True,
     help="Which family; auto takes the most accurate.",
 )
 lost_option = click.option(
     "--lost",
     type=float,
     default=LOST,
-    show_default=True,
     help="Share of cards that are dealt and never reported with.",
 )
 closed_deck_option = click.option(
@@ -147,17 +141,15 @@ max_bytes_option = click.option(
     "--max-bytes",
     type=CountRange(1),
     default=MAX_BYTES,
-    show_default=True,
     help="Most bytes of a report in an automatic choice.",
 )
 guarantee_options = all_of(
-    click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."),
+    click.option("-n", "n", type=COUNT, default=10_000, help="Contributors."),
     click.option(
         "-e",
         "--epsilon",
         type=float,
         default=1.0,
-        show_default=True,
         help="ε of one report beside the colluders' cards, or at δ by --view everything.",
     ),
     click.option(
@@ -169,7 +161,7 @@ guarantee_options = all_of(
     ),
 )
 answer_options = all_of(
-    click.option("-k", "k", type=COUNT, default=2, show_default=True, help="Possible answers."),
+    click.option("-k", "k", type=COUNT, default=2, help="Possible answers."),
     click.option(
         "-f",
         "--frequency",

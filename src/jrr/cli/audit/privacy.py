@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 VIOLATED = 1  # exit code
 
 trial_options = all_of(
-    click.option(
-        "--trials", type=COUNT, default=1_000_000, show_default=True, help="Reports to make."
-    ),
+    click.option("--trials", type=COUNT, default=1_000_000, help="Reports to make."),
     click.option("--seed", type=int, help="Reproducible run; else seeded by the system."),
     click.option("--workers", type=COUNT, help="Processes.  [default: one per processor]"),
     click.option("--plot", type=FILE, help="Draw the finding."),
@@ -53,14 +51,11 @@ VIEWS = ("report", "cards", "everything", "dealer", "rounds")  # those of jrr.re
     "--view",
     type=click.Choice(VIEWS),
     default="report",
-    show_default=True,
     help="What the adversary sees beside one report; all but report deal decks of 20 unless -n.",
 )
-@click.option(
-    "--delta", type=float, default=1e-3, show_default=True, help="View everything: δ of the claim."
-)
+@click.option("--delta", type=float, default=1e-3, help="View everything: δ of the claim.")
 @click.option("--with-cards", is_flag=True, help="View report: made with a card, freshly dealt.")
-@click.option("--rounds", type=COUNT, default=2, show_default=True, help="View rounds: how many.")
+@click.option("--rounds", type=COUNT, default=2, help="View rounds: how many.")
 @click.option("--claimed", type=float, help="The claim.  [default: the mechanism's own]")
 @trial_options
 def privacy(
@@ -107,7 +102,7 @@ def privacy(
 @click.command()
 @click.argument("program")
 @click.option("--claimed", type=float, required=True, help="The ε that is claimed.")
-@click.option("--values", default="0,1", show_default=True, help="Values to perturb, by commas.")
+@click.option("--values", default="0,1", help="Values to perturb, by commas.")
 @trial_options
 def program(program: str, claimed: float, values: str, **trials: Any) -> None:
     """Try to refute the privacy claim of any program.

@@ -32,9 +32,7 @@ COMMANDS = {
 }
 _deck_options = all_of(
     out_option,
-    click.option(
-        "--decks", type=COUNT, default=1, show_default=True, help="Decks of n cards each."
-    ),
+    click.option("--decks", type=COUNT, default=1, help="Decks of n cards each."),
     view_option,
     delta_option,
     seed_option,

@@ -33,13 +33,11 @@ def heavy_hitters() -> None:
 @heavy_hitters.command("perturb")
 @click.argument("strings", type=OLD_FILE)
 @report_options
-@click.option("--alphabet", default=ALPHABET, show_default=True, help="Characters that occur.")
+@click.option("--alphabet", default=ALPHABET, help="Characters that occur.")
 @click.option("--length", type=COUNT, required=True, help="Characters of the longest string.")
 @click.option("--fixed", is_flag=True, help="All strings have that length.")
 @click.option("--cut", is_flag=True, help="Longer strings count as their beginning.")
-@click.option(
-    "--keep", type=COUNT, default=40, show_default=True, help="Prefixes kept at each level."
-)
+@click.option("--keep", type=COUNT, default=40, help="Prefixes kept at each level.")
 @written_options
 def perturb_strings(
     strings: Path,

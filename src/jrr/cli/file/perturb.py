@@ -41,7 +41,6 @@ from jrr.errors import ArgumentError
     "--mechanism",
     type=MechanismType(cards=False),
     default="auto",
-    show_default=True,
     help="Without cards; auto takes the most accurate.",
 )
 @click.option("--keep", multiple=True, help="A public column to copy, for --by and --weight.")

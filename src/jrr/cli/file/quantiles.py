@@ -32,7 +32,7 @@ def quantiles() -> None:
 @click.argument("numbers", type=OLD_FILE)
 @report_options
 @click.option("--range", "ends", type=RangeType(), required=True, help="Ends of the number.")
-@click.option("--bins", type=COUNT, default=1024, show_default=True, help="Bins, at least.")
+@click.option("--bins", type=COUNT, default=1024, help="Bins, at least.")
 @click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
 @written_options
 def perturb_numbers(
@@ -65,7 +65,7 @@ def perturb_numbers(
 
 @quantiles.command("estimate")
 @click.argument("reports", nargs=-1, required=True)
-@click.option("--at", default="0.25,0.5,0.75", show_default=True, help="Quantiles, by commas.")
+@click.option("--at", default="0.25,0.5,0.75", help="Quantiles, by commas.")
 @level_option
 @announced_option
 @engine_options

@@ -30,7 +30,6 @@ report_options = all_of(
         "--epsilon",
         type=float,
         default=1.0,
-        show_default=True,
         help="ε of a person's one report, in every view.",
     ),
 )

@@ -41,7 +41,6 @@ min_cell_option = click.option(
     "--min-cell",
     type=COUNT,
     default=MIN_CELL,
-    show_default=True,
     help="Smallest group that is shown; if left out, of a survey's answers as the survey says.",
 )
 decks_option = click.option(
@@ -52,7 +51,6 @@ top_option = click.option(
     "--top",
     type=COUNT,
     default=20,
-    show_default=True,
     callback=lambda _context, _option, top: checks.integer("top", top, 1),
     help="Answers shown.",
 )

@@ -14,7 +14,12 @@ from jrr.reporting.explain import adversaries, consent, contributor_text, costs_
 
 @click.command()
 @survey_options
-@click.option("--question", default="the question", help="The question, for the consent text.")
+@click.option(
+    "--question",
+    default="the question",
+    show_default=False,
+    help="The question, for the consent text.",
+)
 @view_option
 @delta_option
 @json_option

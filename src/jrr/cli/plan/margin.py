@@ -94,19 +94,12 @@ _SCALES: tuple[Scale, ...] = ("difference", "log odds")
 @click.command()
 @click.argument("first", type=float)
 @click.argument("second", type=float)
-@click.option(
-    "--share",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Of the people, in the second group.",
-)
-@click.option("--power", type=float, default=0.8, show_default=True, help="How often it is found.")
+@click.option("--share", type=float, default=0.5, help="Of the people, in the second group.")
+@click.option("--power", type=float, default=0.8, help="How often it is found.")
 @click.option(
     "--explained",
     type=float,
     default=0.0,
-    show_default=True,
     help="Of being in the second group, what other covariates of a regression explain (R²).",
 )
 @survey_options

@@ -22,13 +22,13 @@ IN_WORDS = {
 
 @click.command()
 @survey_options
-@click.option("--rounds", "-T", type=COUNT, default=365, show_default=True, help="How many rounds.")
+@click.option("--rounds", "-T", type=COUNT, default=365, help="How many rounds.")
 @click.option(
     "--permanent",
     type=float,
     help="ε of a permanent response that devices remember; without it nothing is remembered.",
 )
-@click.option("--yes", type=float, default=0.1, show_default=True, help="Share that errors are at.")
+@click.option("--yes", type=float, default=0.1, help="Share that errors are at.")
 @json_option
 def rounds(rounds: int, permanent: float | None, yes: float, **survey: Any) -> None:
     """What all rounds together cost, if the same people report in every one of them.

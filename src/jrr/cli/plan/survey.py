@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("draft", type=OLD_FILE)
 @click.option("--people", type=COUNT, required=True, help="How many are invited.")
-@click.option(
-    "--response", type=float, default=1.0, show_default=True, help="Share of them who answer."
-)
+@click.option("--response", type=float, default=1.0, help="Share of them who answer.")
 @click.option(
     "-e", "--epsilon", type=float, help="ε of all answers of a person.  [default: in the file]"
 )

@@ -24,11 +24,7 @@ HOW = (
 @guarantee_options
 @card_options
 @click.option(
-    "--first",
-    type=float,
-    default=FIRST_SHARE,
-    show_default=True,
-    help="Share of the people who are asked first.",
+    "--first", type=float, default=FIRST_SHARE, help="Share of the people who are asked first."
 )
 @max_bytes_option
 @json_option

@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     "--folder",
     type=FOLDER,
     default=Path("jrr-servers"),
-    show_default=True,
     help="Where databases, keys and logs go; kept.",
 )
 @click.option(
     "--port",
     type=click.IntRange(1, 65533),
     default=PORTS["dealer"],
-    show_default=True,
     help="The dealer's port; the collector has the next one, the answer page the one after it.",
 )
 @click.option(
@@ -45,9 +43,7 @@ if TYPE_CHECKING:
     type=FILE,
     help="A TOML file: asks its questions on an answer page, and prints links and a QR code.",
 )
-@click.option(
-    "--people", type=COUNT, default=100, show_default=True, help="Invited to the survey of --draft."
-)
+@click.option("--people", type=COUNT, default=100, help="Invited to the survey of --draft.")
 @click.option(
     "--phone",
     metavar="ADDRESS",

@@ -12,16 +12,14 @@ PORT = 8003  # after those of the servers
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="Port; 0 takes a free one.",
+    "--port", type=click.IntRange(0, 65535), default=PORT, help="Port; 0 takes a free one."
 )
-@click.option("--tls-certificate", default="", help="PEM; or leave TLS to a proxy.")
-@click.option("--tls-key", default="", help="Its key.")
+@click.option(
+    "--tls-certificate", default="", show_default=False, help="PEM; or leave TLS to a proxy."
+)
+@click.option("--tls-key", default="", show_default=False, help="Its key.")
 @click.option(
     "--allow",
     multiple=True,

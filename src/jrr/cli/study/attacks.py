@@ -10,20 +10,17 @@ from jrr.cli.values import COUNT, FOLDER
 
 
 @click.command()
-@click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors.")
-@click.option("-e", "--epsilon", type=float, default=0.1, show_default=True, help="ε, view cards.")
-@click.option("-M", "--colluders", type=COUNT, default=5, show_default=True, help="Colluders.")
+@click.option("-n", "n", type=COUNT, default=10_000, help="Contributors.")
+@click.option("-e", "--epsilon", type=float, default=0.1, help="ε, view cards.")
+@click.option("-M", "--colluders", type=COUNT, default=5, help="Colluders.")
 @click.option(
     "--dealer-epsilon",
     "cap",
     type=float,
     default=2.1,
-    show_default=True,
     help="ε against dealer and collector together, where it is capped.",
 )
-@click.option(
-    "--yes", "frequency", type=float, default=0.1, show_default=True, help="True share of yes."
-)
+@click.option("--yes", "frequency", type=float, default=0.1, help="True share of yes.")
 @click.option("--out", type=FOLDER, help="Draw them: a directory for one picture each.")
 @json_option
 def attacks(out: Path | None, **setting: float) -> None:

@@ -15,8 +15,8 @@ COMMANDS = {
 @click.group(
     cls=CommandWithMore, package="jrr.cli.study", table=COMMANDS, modules={"serve": "bench_serve"}
 )
-@click.option("--reports", default=1_000_000, show_default=True, help="Reports per mechanism.")
-@click.option("--rounds", default=5, show_default=True, help="The best of so many counts.")
+@click.option("--reports", default=1_000_000, help="Reports per mechanism.")
+@click.option("--rounds", default=5, help="The best of so many counts.")
 @json_option
 def bench(reports: int, rounds: int) -> None:
     """Time responding and counting, beside bare numpy in the same run.

@@ -12,11 +12,11 @@ from jrr.errors import MissingExtraError
 
 
 @click.command()
-@click.option("--rate", default=500.0, show_default=True, help="Uploads a second.")
-@click.option("--seconds", default=10.0, show_default=True, help="How long.")
-@click.option("--processes", default=2, show_default=True, help="That send.")
-@click.option("--connections", default=2_000, show_default=True, help="Kept at most, in all.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds until a sender leaves.")
+@click.option("--rate", default=500.0, help="Uploads a second.")
+@click.option("--seconds", default=10.0, help="How long.")
+@click.option("--processes", default=2, help="That send.")
+@click.option("--connections", default=2_000, help="Kept at most, in all.")
+@click.option("--timeout", default=10.0, help="Seconds until a sender leaves.")
 @click.option("--obey", is_flag=True, help="Wait as Retry-After says and try again, as clients do.")
 @click.option("--database", help="postgresql://…, empty; by default SQLite in a new folder.")
 @json_option

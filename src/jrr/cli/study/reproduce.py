@@ -15,13 +15,12 @@ from jrr.research.paper.reproduce import pick, reproduce_paper
 
 @click.command()
 @click.option("--figure", "names", multiple=True, help="1..8 or a name; may be repeated.")
-@click.option("--runs", type=COUNT, default=1000, show_default=True, help="Surveys per point.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same seed, same numbers.")
+@click.option("--runs", type=COUNT, default=1000, help="Surveys per point.")
+@click.option("--seed", type=int, default=1, help="The same seed, same numbers.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     default=Path("jrr-reproduction"),
-    show_default=True,
     help="Directory for CSV, PNG, SVG and report.html.",
 )
 @click.option(

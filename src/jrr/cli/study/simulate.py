@@ -19,13 +19,13 @@ from jrr.research.simulated_surveys import (
 
 @click.command()
 @survey_options
-@click.option("--yes", type=float, default=0.1, show_default=True, help="True share of answer 1.")
+@click.option("--yes", type=float, default=0.1, help="True share of answer 1.")
 @click.option("--counts", help="True counts of all answers, such as 700,200,100, instead of --yes.")
 @click.option(
     "--question",
     help="A real question as a whole survey: alcohol, affair, HIV, drugs, ..., Kosarak, Census.",
 )
-@click.option("--runs", type=COUNT, default=10_000, show_default=True, help="Surveys to simulate.")
+@click.option("--runs", type=COUNT, default=10_000, help="Surveys to simulate.")
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
 @json_option
 def simulate(

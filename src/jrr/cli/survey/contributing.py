@@ -36,12 +36,8 @@ contributor_options = all_of(
         type=float,
         help="Most ε you accept against dealer and collector together (view: dealer), over all.",
     ),
-    click.option(
-        "--delta", type=float, default=DELTA, show_default=True, help="The δ of --limit, over all."
-    ),
-    click.option(
-        "--patience", type=float, default=30.0, show_default=True, help="Seconds to wait."
-    ),
+    click.option("--delta", type=float, default=DELTA, help="The δ of --limit, over all."),
+    click.option("--patience", type=float, default=30.0, help="Seconds to wait."),
     click.option("--state", type=FOLDER, help="Directory where answers wait to be received."),
     click.option(
         "--ledger", type=FILE, help="File that adds up your costs.  [default: in --state]"

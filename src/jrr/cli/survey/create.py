@@ -121,9 +121,7 @@ DEALING = ("dealer", "leave_out", "enrol", "party", "threshold", "groups")
     required=True,
     help="How many are invited; with --enrol or parties, the fewest who enrol.",
 )
-@click.option(
-    "--response", type=float, default=1.0, show_default=True, help="Share of them who answer."
-)
+@click.option("--response", type=float, default=1.0, help="Share of them who answer.")
 @click.option(
     "-e",
     "--epsilon",
@@ -136,7 +134,7 @@ DEALING = ("dealer", "leave_out", "enrol", "party", "threshold", "groups")
 @click.option("--after", type=FILE, help="The survey of the wave before this one.")
 @click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
 @click.option("--set", "settings", multiple=True, help="A setting (see below), as min_cell=5.")
-@click.option("-o", "--out", type=FILE, default=Path("survey.json"), show_default=True)
+@click.option("-o", "--out", type=FILE, default=Path("survey.json"))
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def create(

@@ -17,8 +17,8 @@ from jrr.cli.values import FILE
 @click.option("--certificate", type=FILE, required=True, help="Your certificate, in PEM.")
 @click.option("--key", type=FILE, required=True, help="Its key.")
 @click.option("-o", "--out", type=FILE, help="For a survey: where your card goes.")
-@click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds a step.")
-@click.option("--join", type=float, default=60.0, show_default=True, help="Seconds to meet.")
+@click.option("--patience", type=float, default=30.0, help="Seconds a step.")
+@click.option("--join", type=float, default=60.0, help="Seconds to meet.")
 @json_option
 def deal_in_group(
     *,

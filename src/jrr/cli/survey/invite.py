@@ -48,7 +48,6 @@ class _Told(NamedTuple):
     "kind",
     type=click.Choice(FORMATS),
     default="csv",
-    show_default=True,
     help="With --page, beside the file: a line each, a QR code each, or letters to print.",
 )
 @click.option(

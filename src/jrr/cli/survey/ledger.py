@@ -13,7 +13,7 @@ from jrr.survey.promises import DELTA
 @click.command()
 @click.option("--state", type=FOLDER, help="Directory of `jrr survey answer`.")
 @click.option("--ledger", "file", type=FILE, help="The file.  [default: in --state]")
-@click.option("--delta", type=float, default=DELTA, show_default=True, help="δ of all together.")
+@click.option("--delta", type=float, default=DELTA, help="δ of all together.")
 @json_option
 def ledger(state: Path | None, file: Path | None, delta: float) -> None:
     """Show what your answers on this device have cost together.

@@ -28,17 +28,12 @@ def open_survey(n: int | None, **options: Any) -> None:
 @click.command()
 @operator_options
 @click.option(
-    "--patience",
-    type=float,
-    default=60.0,
-    show_default=True,
-    help="Seconds that a step of a committee may take.",
+    "--patience", type=float, default=60.0, help="Seconds that a step of a committee may take."
 )
 @click.option(
     "--join",
     type=float,
     default=60.0,
-    show_default=True,
     help="Seconds that parties of a committee wait for one another.",
 )
 @click.option("--again", is_flag=True, help="Discard a deal that not all parties have.")
