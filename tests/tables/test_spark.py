@@ -19,7 +19,7 @@ from jrr.errors import ArgumentError, MissingExtraError
 from jrr.tables.engines import spark_perturbing
 from jrr.tables.engines.spark_perturbing import perturb_on_spark
 from tests.statistics_rules import OFF, SURE
-from tests.tables.test_engines import agree, folder_of, reports_file
+from tests.tables.test_engines import ALL, agree, folder_of, reports_file
 from tests.tables.test_telemetry_tables import SEARCH, STRINGS, masked_day, tree_of, write
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: make spark")
@@ -49,7 +49,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     running.stop()
 
 
-@pytest.mark.parametrize("name", ["RR k=2", "DRR k=5", "OUE dealt", "OLH", "MRR closed", "MRR k=3"])
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_counts_alike(session: Any, suffix: str, name: str, tmp_path: Path) -> None:
     path = reports_file(tmp_path / f"reports{suffix}", name)

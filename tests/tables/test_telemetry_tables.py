@@ -124,6 +124,26 @@ def test_reports_by_level_are_converted(
     assert not (tmp_path / "damaged.parquet").exists()
 
 
+KINDS = {"level": "smallint", "seed": "numeric", "report": "bigint", "carded": "boolean"}
+
+
+def copied(url: str, name: str, path: Path) -> None:
+    """A file of reports as a table of PostgreSQL."""
+    whole = pq.read_table(path)
+    rows = whole.select([name for name in whole.column_names if name in KINDS])
+    columns = []
+    for field in rows.schema:
+        packed = field.name == "report" and "binary" in str(field.type)
+        columns.append(f"{field.name} {'bytea' if packed else KINDS[field.name]}")
+    with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {name} ({', '.join(columns)})".encode())
+        places = ", ".join(["%s"] * rows.num_columns)
+        cursor.executemany(
+            f"INSERT INTO {name} VALUES ({places})".encode(),
+            list(zip(*(column.to_pylist() for column in rows.columns), strict=True)),
+        )
+
+
 def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path) -> None:
     url = new_postgres_database()
     strings = SEARCH.respond(STRINGS * 500, SeededRandom(1))
@@ -136,17 +156,8 @@ def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path
         "numbers": write(tmp_path / "numbers.parquet", tree, numbers),
         "day": tmp_path / "day.parquet",
     }
-    with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
-        for name, path in files.items():
-            rows = pq.read_table(path)
-            level = "" if name == "day" else "level smallint, "
-            kind = "smallint" if name == "day" else "bytea"
-            cursor.execute(f"CREATE TABLE {name} ({level}report {kind}, carded boolean)".encode())
-            places = ", ".join(["%s"] * rows.num_columns)
-            cursor.executemany(
-                f"INSERT INTO {name} VALUES ({places})".encode(),
-                list(zip(*(column.to_pylist() for column in rows.columns), strict=True)),
-            )
+    for name, path in files.items():
+        copied(url, name, path)
     found = tables.find(url, top=5, engine="postgres", table="strings", header=SEARCH)
     assert found.to_dict() == SEARCH.find(strings, 5).to_dict()
     told = tables.distribution(url, engine="postgres", table="numbers", header=tree)
@@ -156,6 +167,18 @@ def test_tables_of_postgresql(new_postgres_database: NewDatabase, tmp_path: Path
         url, engine="postgres", table="day", header=header, announced=announced
     )
     assert result.estimate.to_dict() == daily.estimate(day, announced=announced).to_dict()
+
+
+def test_every_mechanism_is_counted_in_postgresql(
+    new_postgres_database: NewDatabase, tmp_path: Path
+) -> None:
+    url = new_postgres_database()
+    for at, name in enumerate(ALL):
+        path = reports_file(tmp_path / f"{at}.parquet", name)
+        copied(url, f"t{at}", path)
+        options: dict[str, Any] = {"table": f"t{at}", "header": tables.read_header(path)}
+        found = tables.estimate(url, engine="postgres", **options).to_dict()
+        assert found == tables.estimate(path).to_dict(), name
 
 
 def test_announced_sums_in_every_file(tmp_path: Path, capsys: Any) -> None:
