@@ -266,6 +266,9 @@ def test_refusals() -> None:
         jrr.Block((4,))
     with pytest.raises(jrr.JrrError, match=r"size must be .*1\.\.4, got size=5"):
         jrr.Subset(5, 5)
+    for kind, k in ((jrr.Choice, 1), (jrr.Choice, "two"), (jrr.Bits, 2), (jrr.Bits, 3.5)):
+        with pytest.raises(jrr.JrrError, match=f"k must be a whole number .*got k={k!r}"):
+            kind(k)  # type: ignore[arg-type]
     for steps, width, words in (
         (0, 3, r"steps must be a whole number in 1\.\.64, got steps=0"),
         (65, 3, r"steps must be a whole number in 1\.\.64, got steps=65"),
@@ -286,7 +289,7 @@ def test_refusals() -> None:
         with pytest.raises(jrr.JrrError, match=words):
             jrr.MRR(9, own=3.0, card_rate=0.3, total_rate=0.1, k=k, coin=coin)
     m = jrr.MRR(9, own=3.0, card_rate=0.3, announced_rate=0.1, coin=jrr.Block((2, 3)))
-    for values in ([0, 1], [[0, 1, 1]]):
+    for values in ([0, 1], [[0, 1, 1]], [[0, 1], [0]]):
         with pytest.raises(jrr.JrrError, match="values must be rows of 2 answers"):
             m.respond(values)
     with pytest.raises(jrr.JrrError, match="values of item 1 must"):
@@ -377,6 +380,10 @@ def test_one_report_of_a_block_and_many() -> None:
     estimate = m.estimate(m.settle(tally, announced=m.announce(cards, rng=rng)))
     assert [len(item.counts) for item in estimate.items] == [2, 2, 3]
     assert estimate.items[0].items == (estimate.items[0],)
+    sampled = estimate.for_population("sample", 5_000)
+    for item, other in zip(estimate.items, sampled.items, strict=True):
+        assert (other.stderr == item.for_population("sample", 5_000).stderr).all()
+        assert (other.stderr > item.stderr).all()
     with pytest.raises(jrr.JrrError, match="item by item"):
         _ = estimate.frequencies
     with pytest.raises(jrr.JrrError, match=r"item\(j\)"):

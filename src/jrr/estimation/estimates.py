@@ -359,6 +359,10 @@ class BlockEstimate(Estimate):
     def _heading(self) -> str:
         return f"Shares of {len(self.items)} items"
 
+    def for_population(self, *of_whom: Any, **more: Any) -> "BlockEstimate":
+        """The same of other people, item by item; arguments as for `Estimate.for_population`."""
+        return BlockEstimate(item.for_population(*of_whom, **more) for item in self._items)
+
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """The rows of all items, each with the number of its item.
 

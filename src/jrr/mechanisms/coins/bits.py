@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from jrr._base import checks
 from jrr._base.exact import SCALE
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
@@ -32,6 +33,10 @@ class Bits(Coin):
 
     k: int
     name: ClassVar[str] = "oue"
+
+    def __post_init__(self) -> None:
+        """Check k: of two values a single number tells as much."""
+        checks.integer("k", self.k, 3)
 
     @classmethod
     def planned(cls, k: int, own: float) -> list[Coin]:

@@ -104,9 +104,9 @@ class Block(Coin):
 
     def check_values(self, argument: str, values: ArrayLike) -> NDArray[Any]:
         """Combinations of rows with an answer to each item."""
-        array = np.asarray(values)
+        allowed = f"rows of {len(self.sizes)} answers, one for each item"
+        array = checks.array_of(argument, values, allowed)
         if array.ndim != 2 or array.shape[1] != len(self.sizes):
-            allowed = f"rows of {len(self.sizes)} answers, one for each item"
             raise checks.refusal(argument, values, allowed)
         combined: Ints = np.zeros(len(array), np.int64)
         for item, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):

@@ -45,6 +45,10 @@ class Choice(Coin):
     k: int = 2
     name: ClassVar[str] = "rr"
 
+    def __post_init__(self) -> None:
+        """Check k."""
+        checks.domain(self.k)
+
     @classmethod
     def planned(cls, k: int, own: float) -> list[Coin]:
         """One for any number of values."""
