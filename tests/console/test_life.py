@@ -47,6 +47,12 @@ def test_a_test_is_marked_needs_few_people_and_is_thrown_away_whole(
     # Two people are enough for a sum, and so for a result.
     servers.operator(pilot).close()
     assert servers.operator(pilot).estimates()["bribed"]["estimate"]["n"] == 2
+    # What is exported says that it is a test, too.
+    files = f"/console/surveys/{pilot.hash}/files"
+    assert json.loads(raw_get(visitor, f"{files}/codebook.json"))["pilot"] is True
+    assert b"# This is a test of the survey" in raw_get(visitor, f"{files}/answers.R")
+    name = visitor.request("GET", f"{files}/answers.csv").headers["content-disposition"]
+    assert f'"test-{pilot.hash[:8]}-answers.csv"' in name
     report = visitor.get(f"/surveys/{pilot.hash}/report").words
     assert "This is a test of the survey, not its result." in report
     # Another one, while it is open and somebody has a card: at both servers.
@@ -64,13 +70,15 @@ def test_a_test_is_marked_needs_few_people_and_is_thrown_away_whole(
 def test_a_copy_and_a_next_wave_bring_what_was_chosen(servers: Servers, visitor: Visitor) -> None:
     asked = WORK | {"title": "Twice", "waves": 2, "survey": {"consent": {"en": WORDS["en"]}}}
     path = draft_path(visitor.post("/drafts/import", text=json.dumps(asked)).body)
-    first = created(visitor, path, people="70", dealers=servers.dealer.url, trust="4", min_cell="7")
+    given = {"dealers": servers.dealer.url, "trust": "4", "min_cell": "7", "response": "75"}
+    first = created(visitor, path, people="70", lost="5", **given)
     assert first.consent["en"].startswith(WORDS["en"])
     for act, after in (("copy", ""), ("next-wave", first.hash)):
         draft = draft_path(visitor.post(f"/surveys/{first.hash}/{act}").body)
         form = visitor.get(f"{draft}/create").body
         assert re.search(r'name="people"[^>]*value="70"', form)
-        assert re.search(r'name="min_cell"[^>]*value="7"', form)
+        for name, value in {"min_cell": "7", "response": "75", "lost": "5"}.items():
+            assert re.search(rf'name="{name}"[^>]*value="{value}"', form)
         assert f">{servers.dealer.url}</textarea>" in form
         assert '<option value="4" selected>' in form
         assert (f'<option value="{first.hash}" selected>' in form) is bool(after)

@@ -87,6 +87,7 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
         columns.append(column)
     document = {
         "survey": survey.hash,
+        "pilot": survey.pilot,
         "title": dict(survey.title),
         "wave": survey.wave,
         "jrr": __version__,

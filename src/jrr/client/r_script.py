@@ -64,6 +64,7 @@ def r_script(survey: "Survey", results: Mapping[str, Any], file: str) -> str:
         survey=survey.hash,
         wave=survey.wave,
     )
+    head += "# This is a test of the survey, not its result.\n" if survey.pilot else ""
     is_csv = not file.endswith(".parquet")
     read = _READ_CSV if is_csv else _READ_PARQUET
     listed = "questions <- list(\n" + ",\n".join(questions) + "\n)\n"

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from jrr._base import checks
-from jrr.console.drafts import StoredDraft, drop_draft, find_draft
+from jrr.console.drafts import StoredDraft, drop_draft, find_draft, keep_choices
 from jrr.console.editing import survey_options
 from jrr.console.numbers import read_number, read_percent
 from jrr.console.operators import operator_of
 from jrr.console.pages import Console, Form, PageRequest, goto, in_words, page, read
 from jrr.console.plan_tables import TRUST
 from jrr.console.snapshots import counts_of
-from jrr.console.survey_draft import copied
+from jrr.console.survey_draft import CHOICE_NAMES, copied
 from jrr.console.survey_texts import path_of
 from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.dealing.kinds import Dealers, Nobody
@@ -129,6 +129,8 @@ def _create(request: PageRequest) -> Response:
         operator_of(request.console, survey, request.session, deals=False).install()
     except ProtocolError as error:  # such as a wave that these people have had
         return _shown(request, draft, given, in_words(error), 422)
+    kept = {name: given[name] for name in CHOICE_NAMES if name in given}
+    keep_choices(request.console.engine, survey.hash, kept)
     if not survey.pilot:
         drop_draft(request.console.engine, draft.name)
     request.session.note("Created. Nobody can answer before it is opened.")

@@ -62,7 +62,7 @@ def _report(request: PageRequest) -> Response:
 def _file(request: PageRequest) -> Response:
     survey, file = survey_of(request), request.path("file")
     operator = operator_of(request.console, survey, request.session, deals=False)
-    start = survey.hash[:8]
+    start = f"{'test-' if survey.pilot else ''}{survey.hash[:8]}"
     name = f"{start}-{file}"
     if file == "document.json":
         return download(survey.to_bytes(), f"survey-{start}.json", "application/json")

@@ -30,6 +30,7 @@ TABLE = Table(
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
 SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
+CHOICES = -1  # version of what is no draft: what was chosen when a survey was created
 NO_SETTINGS: dict[str, Any] = {
     **{"consent": {}, "opens": "", "closes": "", "logo": ""},
     "form": {},  # what the page that creates the survey is filled in with
@@ -66,14 +67,15 @@ def make_table(engine: Engine) -> None:
 
 def all_drafts(connection: Connection) -> list[StoredDraft]:
     """Every draft, by title."""
-    rows = connection.execute(select(TABLE))
+    rows = connection.execute(select(TABLE).where(TABLE.c.version != CHOICES))
     drafts = [_draft(row) for row in rows]
     return sorted(drafts, key=lambda draft: draft.title.casefold())
 
 
 def find_draft(connection: Connection, name: str) -> StoredDraft:
     """One draft."""
-    row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
+    is_draft = (TABLE.c.draft == name) & (TABLE.c.version != CHOICES)
+    row = connection.execute(select(TABLE).where(is_draft)).one_or_none()
     if row is None:
         raise not_here("there is no such draft")
     return _draft(row)
@@ -83,6 +85,18 @@ def _draft(row: Any) -> StoredDraft:
     document = json.loads(row.document)
     settings = NO_SETTINGS | document.pop(SETTINGS, {})
     return StoredDraft(document, row.draft, row.version, settings)
+
+
+def keep_choices(engine: Engine, survey: str, form: dict[str, str]) -> None:
+    """Keep what was chosen when a survey was created: its document has only what follows of it."""
+    add_draft(engine, StoredDraft({}, survey[:32], CHOICES, {"form": form}))
+
+
+def choices_of(connection: Connection, survey: str) -> dict[str, str]:
+    """The same; nothing of a survey that was not created here."""
+    is_its = (TABLE.c.draft == survey[:32]) & (TABLE.c.version == CHOICES)
+    row = connection.execute(select(TABLE).where(is_its)).one_or_none()
+    return {} if row is None else dict(_draft(row).settings["form"])
 
 
 def add_draft(engine: Engine, draft: StoredDraft) -> None:

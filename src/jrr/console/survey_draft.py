@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft
+from jrr.console.drafts import NO_SETTINGS, StoredDraft, add_draft, choices_of
+from jrr.console.pages import PageRequest, read
 from jrr.console.plan_tables import TRUST
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
@@ -13,9 +14,9 @@ from jrr.survey.draft import Draft
 from jrr.survey.promises import COST, answers_by_question
 
 if TYPE_CHECKING:
-    from jrr.console.pages import PageRequest
     from jrr.survey.survey import Survey
 
+CHOICE_NAMES = ("response", "lost", "trust")  # what was planned with, and no document says
 _VIEW = "cards"  # in which a draft's ε is planned unless something else is said
 # The editor shows weights with six digits, and a wave must not lose more than the one before it:
 # where weights split the budget, a little less than all of it is planned.
@@ -53,7 +54,7 @@ def draft_of(survey: "Survey") -> Draft:
 
 
 def copied(
-    request: "PageRequest", survey: "Survey", *, after: str = "", corrects: str = ""
+    request: PageRequest, survey: "Survey", *, after: str = "", corrects: str = ""
 ) -> StoredDraft:
     """A new draft of the same questions, words and choices, and for a correction the same times.
 
@@ -89,6 +90,8 @@ def copied(
         "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
         "corrects": corrects,
     }
+    kept = read(request.console, choices_of, survey.hash)
+    chosen |= {name: kept[name] for name in CHOICE_NAMES if name in kept}
     settings = NO_SETTINGS | {"consent": consent, "form": chosen, "logo": survey.logo or ""}
     if corrects:  # the same survey with other words: its times are right
         settings |= {"opens": (survey.opens or "")[:16], "closes": (survey.closes or "")[:16]}
