@@ -135,6 +135,24 @@ Proof.
 Qed.
 End Words.
 
+Lemma block_bound_nonneg sizes p q c : Forall (fun k => (2 <= k)%nat) sizes ->
+  prefers_truth p q (combinations sizes) -> 0 <= c -> 0 <= block_bound sizes p q c.
+Proof.
+  intros Hs (Hpq & Hp & _) Hc. pose proof (spread_ge1 sizes c Hc Hs) as S1. pose proof (far_ge1 sizes c Hc) as F1.
+  unfold block_bound. fold (far sizes c) (spread sizes c). unfold Rdiv.
+  apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat]; nra.
+Qed.
+
+(** The bare coin: p / q. *)
+Lemma partial_dealer k x x' u : 0 < q k <= p k -> partial_coin (k, x) u <= p k / q k * partial_coin (k, x') u.
+Proof.
+  intros H. unfold partial_coin, code. simpl fst. simpl snd. rewrite <- fsum_scal. apply fsum_le, Forall_forall.
+  intros y _. assert (1 <= p k / q k).
+  { apply Rmult_le_reg_r with (q k); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  assert (p k / q k * q k = p k) by (field; lra).
+  destruct (eq_zs _ u); [|lra]. unfold tell. destruct (Nat.eqb x y), (Nat.eqb x' y); nra.
+Qed.
+
 (** Her items are the same for both answers; everybody else may have been asked anything. *)
 Theorem asked_private J a b e es t ask k x x' (xs xs' : list (question * nat)) :
   0 < a -> 0 <= b -> Forall (fun e => 0 < e) es -> 0 <= e ->
@@ -155,10 +173,7 @@ Proof.
   destruct O1 as (Lk & Ck & Hs & Coin & Hx), O2 as (_ & _ & _ & _ & Hx').
   simpl fst in *. simpl snd in *.
   apply masked with (e := e); auto.
-  - pose proof Coin as (Hpq & Hp & _). pose proof (spread_ge1 (sizes k) _ Hc Hs) as S1.
-    pose proof (far_ge1 (sizes k) _ Hc) as F1. unfold block_bound.
-    fold (far (sizes k) (a + b + e)) (spread (sizes k) (a + b + e)). unfold Rdiv.
-    apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat]; nra.
+  - apply block_bound_nonneg; auto.
   - intros y y' Y Y'. rewrite X in Y. rewrite X' in Y'. injection Y as <-. injection Y' as <-.
     apply asked_lets; auto.
 Qed.

@@ -4,17 +4,20 @@
 
 Each of some hundred settings is a coin with the probabilities that run, whole numbers of 2^63
 words, and masks with the rates that run, floating-point numbers written as the exact fractions
-that they are. Coq's interval arithmetic then proves that e^ε is at least the bound of the theorem,
-and that the coin is one that the theorem is about. Run it again when a plan chooses other numbers;
-a test compares.
+that they are. Coq's interval arithmetic (for windows, computing in whole numbers too) then proves
+that e^ε is at least the bound of the theorem, and that the coin is one that it is about. Run it
+again when a plan chooses other numbers; a test compares.
 """
 
+import math
 from collections.abc import Iterator
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import jrr
+from jrr.privacy.windows import WindowWords
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "proofs" / "settings.v"
@@ -23,11 +26,12 @@ HEAD = """\
 
     For every setting: the probabilities that 2^63 equally likely words make (p of the truth, q of
     each other combination), c as the sum of the rates that are used, and what the code states:
-    epsilon, behind masks and for people without a card, and the loss to the dealer. *)
+    epsilon, behind masks and for people without a card, and the loss to the dealer. Of windows the
+    words of every number, also without a card, and fractions just above e^c and below e^epsilon. *)
 
 From Coq Require Import Reals Lra Lia ZArith List Bool Arith.
 From Interval Require Import Tactic.
-From JRR Require Import laws model coins.
+From JRR Require Import laws model coins numbers.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -46,8 +50,12 @@ Definition stated (sizes : list nat) (lies lies_alone c eps own : R) : Prop :=
 Ltac stated :=
   unfold stated, prefers_truth, block_bound, truth, lie, words, E; simpl; repeat split;
   first [lra | interval with (i_prec 160)].
+Ltac stated_window :=
+  split; [repeat split; first [lia | vm_compute; congruence]|];
+  split; [vm_cast_no_check (eq_refl true)|]; repeat split; first [lra | interval with (i_prec 160)].
 
 """
+ABOVE = 1 << 80  # the denominator of the fractions just above e^c and below e^epsilon
 
 
 def fraction(number: Fraction | float) -> str:
@@ -57,7 +65,7 @@ def fraction(number: Fraction | float) -> str:
 
 
 def mechanisms() -> Iterator[jrr.MRR]:
-    """Masked mechanisms of many kinds, as plans make them and as they do not."""
+    """Masked mechanisms for shares, as plans make them and as they do not."""
     for epsilon, n, k in product((0.1, 0.5, 1.0, 2.0, 3.0), (20, 1_000, 100_000), (2, 3, 5, 16)):
         for announced in (True, False):
             made = jrr.MRR.for_epsilon(epsilon, n=n, k=k, announced=announced)
@@ -69,6 +77,40 @@ def mechanisms() -> Iterator[jrr.MRR]:
         yield jrr.MRR(100, own, card_rate=rate, total_rate=rate / 3, coin=jrr.Block(size))
 
 
+def windows() -> Iterator[jrr.MRR]:
+    """Numbers told by windows, as plans make them and as they do not."""
+    for epsilon, n, announced in product((0.1, 0.5, 1.0), (100, 10_000), (True, False)):
+        planned = jrr.plan_number(n, epsilon, 0, 1, announced=announced).mechanism
+        if isinstance(planned, jrr.MRR) and isinstance(planned.coin, jrr.Window):
+            yield planned
+    for size, own, rate in product(((1, 1), (2, 3), (12, 4)), (0.5, 3.0), (0.01, 0.3)):
+        coin = jrr.Window(*size)
+        yield jrr.MRR(100, own, card_rate=rate, announced_rate=2 * rate, coin=coin)
+
+
+def window_setting(mechanism: jrr.MRR) -> str:
+    """What the code says of a window, as a proposition."""
+    coin = mechanism.coin
+    assert isinstance(coin, jrr.Window)
+    words: list[int] = []
+    for lies in (mechanism.lie_words, coin.lie_words(mechanism.alone)):
+        assert isinstance(lies, int)
+        each = WindowWords.of(coin.steps, coin.width, lies)
+        words += [each.told, each.last, each.other]
+    stated = stated_epsilon(mechanism)
+    with localcontext(Context(prec=60)):
+        exponents = (Decimal(one.numerator) / one.denominator for one in (mechanism.step, stated))
+        high, low = (math.floor(one.exp() * ABOVE) for one in exponents)
+    numbers = " ".join(map(str, [*words, high + 1, ABOVE, low, ABOVE]))
+    rest = [fraction(one) for one in (mechanism.step, stated, mechanism.epsilon("dealer"))]
+    return f"stated_window {coin.steps} {coin.width} {numbers} {' '.join(rest)}"
+
+
+def stated_epsilon(mechanism: jrr.MRR) -> Fraction:
+    """What the code states against everybody who does not know the card."""
+    return Fraction(mechanism.epsilon("everything"))
+
+
 def setting(mechanism: jrr.MRR) -> str:
     """What the code says of a mechanism, as a proposition."""
     coin = mechanism.coin
@@ -78,7 +120,7 @@ def setting(mechanism: jrr.MRR) -> str:
         Fraction(mechanism.lie_words),
         Fraction(alone),
         mechanism.step,
-        mechanism.epsilon("everything"),
+        stated_epsilon(mechanism),
         mechanism.epsilon("dealer"),
     )
     listed = "; ".join(f"{size}%nat" for size in sizes)
@@ -88,8 +130,9 @@ def setting(mechanism: jrr.MRR) -> str:
 def text() -> str:
     """The whole file."""
     lines = sorted({setting(mechanism) for mechanism in mechanisms()})
+    lines += sorted({window_setting(mechanism) for mechanism in windows()})
     proved = [
-        f"Lemma setting_{number} : {line}.\nProof. stated. Qed."
+        f"Lemma setting_{number} : {line}.\nProof. {line.split()[0]}. Qed."
         for number, line in enumerate(lines, 1)
     ]
     together = " /\\\n  ".join(lines)

@@ -6,6 +6,7 @@ Where Coq is not installed the tests are skipped: `make proofs` installs it, if 
 import math
 import re
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tools.check_proofs import (
     ALLOWED,
     SOURCE,
     ProofError,
+    axioms,
     check,
     files_in_order,
     main,
@@ -50,12 +52,36 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str],
 
 
 def test_coq_accepts_every_proof(compiled: tuple[Path, list[str], set[str]]) -> None:
-    _, proved, axioms = compiled
+    _, proved, found = compiled
     named = {"privacy.masked", "window.window_private", "surveys.several_questions"}
     named |= {"asked.asked_private", "attained.yes_no_attained", "drawing.closed_deck_drawn"}
+    named |= {"running.what_runs", "running.survey_runs", "numbers.window_runs"}
+    named |= {"bits.bits_private"}
     assert {f"JRR.{name}" for name in named} <= set(proved)
-    assert axioms
-    assert axioms <= ALLOWED
+    assert found
+    assert found <= ALLOWED
+
+
+def test_the_first_page_says_what_was_proved(compiled: tuple[Path, list[str], set[str]]) -> None:
+    """Coq takes every statement of proofs/README.md, from the theorem of that name; no stronger."""
+    page = (SOURCE / "README.md").read_text(encoding="utf-8")
+    said = re.findall(r"^(?:Theorem|Corollary) (\w+)(.*?\.)$", page, re.MULTILINE | re.DOTALL)
+    assert len(said) > 2
+    head = """From Coq Require Import Reals List. From JRR Require Import
+        laws model masks announcements privacy coins epsilon theorems running.
+        Import ListNotations. Open Scope R_scope.\n"""
+    proofs = [
+        f"Lemma said_{name}{text}\nProof. intros; eapply {name}; eauto. Qed.\n"
+        for name, text in said
+    ]
+    folder = compiled[0]
+    (folder / "said.v").write_text(head + "".join(proofs), encoding="utf-8")
+    run(folder, "coqc", "-q", "-R", ".", "JRR", "said.v")
+    bolder = proofs[0].replace("lets J coin (a + b + e) K", "lets J coin ((a + b + e) / 2) K")
+    assert bolder != proofs[0]
+    (folder / "said.v").write_text(head + bolder, encoding="utf-8")
+    with pytest.raises(ProofError, match=r"coqc .* said\.v"):
+        run(folder, "coqc", "-q", "-R", ".", "JRR", "said.v")
 
 
 def test_the_settings_are_those_that_run() -> None:
@@ -64,21 +90,25 @@ def test_the_settings_are_those_that_run() -> None:
     assert written.count("Lemma ") > 100
 
 
-@pytest.mark.parametrize(("epsilon", "enough"), [("as stated", True), ("two floats less", False)])
+@pytest.mark.parametrize("coin", [jrr.Block((2, 2)), jrr.Window(4, 3)], ids=["block", "window"])
+@pytest.mark.parametrize("enough", [True, False], ids=["as stated", "a little less"])
 def test_a_stated_epsilon_is_large_enough(
-    compiled: tuple[Path, list[str], set[str]], epsilon: str, enough: bool
+    compiled: tuple[Path, list[str], set[str]],
+    coin: jrr.Block | jrr.Window,
+    *,
+    enough: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That of a block of two items; the next smaller numbers would promise too much."""
-    coin = jrr.Block((2, 2))
+    """That of two items, and of a window; slightly smaller numbers would promise too much."""
     m = jrr.MRR(100, 3.0, card_rate=0.3, announced_rate=0.6, coin=coin, p=None)
-    line = make_proof_settings.setting(m)
+    stated = make_proof_settings.stated_epsilon(m)
     if not enough:
-        stated = m.epsilon("everything")
-        less = math.nextafter(math.nextafter(stated, 0), 0)
-        old, new = (make_proof_settings.fraction(one) for one in (stated, less))
-        assert old in line
-        line = line.replace(old, new)
-    text = f"{make_proof_settings.HEAD}Lemma one : {line}.\nProof. stated. Qed.\n"
+        less = stated * (1 - Fraction(1, 1 << 50))
+        monkeypatch.setattr(make_proof_settings, "stated_epsilon", lambda _: less)
+    window = isinstance(coin, jrr.Window)
+    line = make_proof_settings.window_setting(m) if window else make_proof_settings.setting(m)
+    proof = line.split()[0]
+    text = f"{make_proof_settings.HEAD}Lemma one : {line}.\nProof. {proof}. Qed.\n"
     folder = compiled[0]
     (folder / "one.v").write_text(text, encoding="utf-8")
     if enough:
@@ -123,7 +153,19 @@ def test_half_the_slope_is_refused(
     assert re.search(r"FAILED: coqc .* masks\.v", capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("wrong", ["Admitted.", "admit. Qed.", "Abort."])
+def test_an_assumption_of_our_own_is_printed(compiled: tuple[Path, list[str], set[str]]) -> None:
+    """Also one that has no word of its own: a hypothesis outside of any section."""
+    folder = compiled[0]
+    text = "Hypothesis easy : 0 = 1.\nTheorem free : 1 = 0.\nProof. symmetry. exact easy. Qed.\n"
+    (folder / "assumed.v").write_text(text, encoding="utf-8")
+    run(folder, "coqc", "-q", "-R", ".", "JRR", "assumed.v")
+    found = axioms(folder, ["assumed"], ["JRR.assumed.free"])
+    assert {name.rsplit(".", 1)[-1] for name in found - ALLOWED} == {"easy"}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["Admitted.", "admit. Qed.", "Abort.", "Abort. Axiom free : 0 = 1."]
+)
 def test_a_proof_that_is_left_out_is_found(copy: Path, wrong: str) -> None:
     path = copy / "epsilon.v"
     path.write_text(f"{path.read_text()}\nLemma free : 0 = 1.\nProof. {wrong}\n", encoding="utf-8")
