@@ -20,7 +20,6 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import support_of
-from jrr.mechanisms.report_formats import SEEDED_REPORT
 from jrr.tables.columns import carded_from_arrow
 from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine
@@ -29,7 +28,7 @@ from jrr.tables.formats import Table, check_output, damage_of, format_of, sideca
 from jrr.tables.header import SEARCHED
 from jrr.tables.names import CARDED
 from jrr.telemetry.asked import Asked, asked_from_dict
-from jrr.telemetry.heavy_hitters import HeavyHitters
+from jrr.telemetry.heavy_hitters import HeavyHitters, of_level
 from jrr.telemetry.prefix_search import FrequentStrings
 from jrr.telemetry.range_estimates import RangeEstimate
 from jrr.telemetry.ranges import RangeTree
@@ -180,11 +179,7 @@ def _by_levels(asked: Levelled, reports: Any) -> Iterator[Group]:
     if isinstance(asked, HeavyHitters):
         checked = asked.checked(reports)
         for level in range(len(asked.levels)):
-            here = checked[checked["level"] == level]
-            told = np.empty(len(here), SEEDED_REPORT)
-            for name in SEEDED_REPORT.names or ():
-                told[name] = here[name]
-            yield level, told, False
+            yield level, of_level(checked, level), False
         return
     if any(isinstance(told, tuple) for told in reports):
         reports = asked.by_level(reports)

@@ -25,6 +25,7 @@ from jrr.telemetry.report_lines import level_and_report, list_of
 from jrr.telemetry.words import Words, fingerprint, fingerprints
 
 LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])
+_HASHED = list(SEEDED_REPORT.names or ())
 _FIELDS = {"words", "epsilon", "keep", "levels", "hashed"}
 
 
@@ -126,9 +127,7 @@ class HeavyHitters:
         for level, length in enumerate(self.levels):
             here = out["level"] == level
             prints[here] = fingerprints(rows[here, :length])
-        reports = self.mechanism.respond(prints, None, source)
-        for name in SEEDED_REPORT.names or ():
-            out[name] = reports[name]
+        out[_HASHED] = self.mechanism.respond(prints, None, source)
         return out
 
     def respond_one(self, string: str, rng: Rng = None) -> tuple[int, int, int]:
@@ -188,9 +187,7 @@ class HeavyHitters:
             # What int reads and nobody writes: +1, 1_0, 01, numbers that are no texts.
             if set(map(type, (*levels, *values))) - {int} or list(map(str, numbers)) != list(seeds):
                 raise ValueError
-            columns = (levels, numbers, values)
-            for name, column in zip(LEVEL_REPORT.names or (), columns, strict=True):
-                out[name] = column
+            out["level"], out["seed"], out["value"] = levels, numbers, values
             return self.checked(out) if rows else out
         except (TypeError, ValueError, OverflowError):
             for document in documents:  # say which one
@@ -217,11 +214,8 @@ class HeavyHitters:
         checked = self.checked(reports)
 
         def count(level: int, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], int]:
-            reported = checked[checked["level"] == level]
-            hashed = np.empty(len(reported), SEEDED_REPORT)
-            for name in SEEDED_REPORT.names or ():
-                hashed[name] = reported[name]
-            return support_of(hashed, values, self.mechanism.g), len(reported)
+            hashed = of_level(checked, level)
+            return support_of(hashed, values, self.mechanism.g), len(hashed)
 
         return self.search(count, len(checked), top)
 
@@ -279,3 +273,9 @@ class HeavyHitters:
         g = self.mechanism.g
         checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), g)
         return array
+
+
+def of_level(reports: Reports, level: int) -> Reports:
+    """The seeds and hashes of one level, as `mechanism` makes them."""
+    found: Reports = reports[reports["level"] == level][_HASHED].astype(SEEDED_REPORT)
+    return found

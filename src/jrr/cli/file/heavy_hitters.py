@@ -11,7 +11,7 @@ from jrr.cli.file.report_lines import (
     read_reports_of,
     refuse_overwriting,
     report_options,
-    show_written,
+    write_and_show,
     written_options,
 )
 from jrr.cli.file.shared import engine_options
@@ -19,7 +19,6 @@ from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE
 from jrr.telemetry.heavy_hitters import HeavyHitters
-from jrr.telemetry.report_lines import ENDINGS, write_reports
 from jrr.telemetry.words import Words
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -59,13 +58,8 @@ def perturb_strings(
     refuse_overwriting(out, force)
     question = HeavyHitters(Words(alphabet, length, fixed, cut), epsilon, keep)
     reports = question.respond(lines_of(strings), seeded(seed))
-    if out.suffix in ENDINGS:
-        written = write_reports(out, question, reports, force=force)
-    else:
-        from jrr import tables
-
-        written = tables.write_level_reports(out, question, reports, force=force)
-    show_written(written, out, question.mechanism.epsilon(), levels=list(question.levels))
+    epsilon = question.mechanism.epsilon()
+    write_and_show(out, question, reports, force, epsilon, levels=list(question.levels))
 
 
 @heavy_hitters.command("find")

@@ -12,7 +12,7 @@ from jrr.cli.file.report_lines import (
     read_reports_of,
     refuse_overwriting,
     report_options,
-    show_written,
+    write_and_show,
     written_options,
 )
 from jrr.cli.file.shared import announced_option, engine_options
@@ -20,7 +20,6 @@ from jrr.cli.options import level_option, seeded
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.values import COUNT, OLD_FILE, RangeType
 from jrr.telemetry.ranges import RangeTree
-from jrr.telemetry.report_lines import ENDINGS, write_reports
 
 
 @click.group("quantiles")
@@ -52,15 +51,8 @@ def perturb_numbers(
     """  # noqa: D301 - click reads the \b
     refuse_overwriting(out, force)
     tree = RangeTree.for_epsilon(*ends, bins=bins, epsilon=epsilon, clip=clip)
-    rng = seeded(seed)
-    told = [tree.respond_one(x, rng) for x in map(number_in, lines_of(numbers))]
-    if out.suffix in ENDINGS:
-        written = write_reports(out, tree, told, force=force)
-    else:
-        from jrr import tables
-
-        written = tables.write_level_reports(out, tree, told, force=force)
-    show_written(written, out, tree.epsilon(), bins=tree.bins)
+    reports = tree.respond([number_in(line) for line in lines_of(numbers)], seeded(seed))
+    write_and_show(out, tree, reports, force, tree.epsilon(), bins=tree.bins)
 
 
 @quantiles.command("estimate")

@@ -13,7 +13,7 @@ from jrr.cli.options import all_of
 from jrr.cli.output import json_option, show
 from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
-from jrr.telemetry.report_lines import ENDINGS, read_reports
+from jrr.telemetry.report_lines import ENDINGS, read_reports, write_reports
 
 T = TypeVar("T")
 
@@ -72,8 +72,16 @@ def refuse_overwriting(out: Path, force: bool) -> None:
         raise ArgumentError(f"out must not exist (--force overwrites it), got {str(out)!r}")
 
 
-def show_written(written: int, out: Path, epsilon: float, **more: Any) -> None:
-    """How many reports are in the file, and what each of them can tell."""
+def write_and_show(
+    out: Path, asked: Any, reports: Any, force: bool, epsilon: float, **more: Any
+) -> None:
+    """Write reports; say how many are in the file, and what each of them can tell."""
+    if out.suffix in ENDINGS:
+        written = write_reports(out, asked, reports, force=force)
+    else:
+        from jrr import tables
+
+        written = tables.write_level_reports(out, asked, reports, force=force)
     show(
         {"reports": written, "out": str(out), "epsilon": epsilon} | more,
         f"{written:,} reports in {out}. A person's one report loses at most ε = "
