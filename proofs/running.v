@@ -564,3 +564,55 @@ Proof.
   - intros y y' u Y Y' _. rewrite X in Y. rewrite X' in Y'. injection Y as <-. injection Y' as <-.
     apply partial_dealer. lra.
 Qed.
+
+(** ** Questions and waves, as they run.
+    Stage i may depend on all that was seen in the stages before it: who is asked what, the answers, what
+    others and other dealers draw, which sums are asked for. t i is person t's place in stage i. *)
+Section Stages.
+Context {X S : Type} (eqS : forall u v : S, {u = v} + {u <> v}) (o0 : S).
+Let T : Type := ((S * list Z * list (list Z)) * list Z)%type.
+Context (coin : nat -> X -> list Z -> R) (a b e K : nat -> R) (es : nat -> list R).
+Context (J n t : nat -> nat) (B m C : nat -> Z) (earlier later : list T -> S -> nat -> list Z).
+Context (Q : nat -> S -> Prop) (q : list T -> S -> R).
+Context (ask : list T -> S * list Z * list (list Z) -> asking) (xs xs' : list T -> list X).
+Hypotheses (Ha : forall i, 0 < a i) (Hb : forall i, 0 <= b i) (He0 : forall i, 0 <= e i) (HK : forall i, 0 <= K i).
+Hypothesis He : forall i, Forall (fun e => 0 < e) (es i).
+Hypothesis budget : forall v s, within (ask v s) (t (length v)) (es (length v)) [] (fun _ => e (length v)).
+Hypothesis Laws : forall v, Forall (fun x => is_law (vec any (J (length v))) (coin (length v) x)) (xs v).
+Hypothesis Laws' : forall v, Forall (fun x => is_law (vec any (J (length v))) (coin (length v) x)) (xs' v).
+Hypothesis Lq : forall v, is_law (Q (length v)) (q v).
+Hypothesis People : forall v, length (xs v) = n (length v) /\ (t (length v) < n (length v))%nat.
+Hypothesis Nb : forall v, neighbours (t (length v)) (xs v) (xs' v).
+Hypotheses (HB : forall i, (0 <= B i)%Z) (Hm : forall i, (0 <= m i)%Z).
+Hypothesis HC : forall v, let i := length v in
+  (2 * B i + m i <= C i)%Z \/ ((B i + m i <= C i)%Z /\ forall o j, earlier v o j = []).
+Hypothesis Let : forall v x x', let i := length v in
+  nth_error (xs v) (t i) = Some x -> nth_error (xs' v) (t i) = Some x' ->
+  lets (J i) (coin i) (a i + b i + e i) (K i) x x'.
+
+Let stage (i : nat) (w : outcome * S) : Prop := worlds (J i) (n i) (length (es i)) (fst w) /\ Q i (snd w).
+Let seen_at (v : list T) : outcome * S -> T := let i := length v in
+  seen_running (J i) (t i) (B i) (m i) (C i) (earlier v) (later v) (ask v).
+Let law_at_stage (ys : list T -> list X) (v : list T) (w : outcome * S) : R := let i := length v in
+  joint_law_of (coin i) (a i) (b i) (es i) (J i) (n i) (ys v) (fst w) * q v (snd w).
+
+Theorem questions_run k :
+  dp (prodK K k) (stages stage k) (views seen_at) (history seen_at (law_at_stage xs))
+    (history seen_at (law_at_stage xs')).
+Proof.
+  assert (LL : forall ys : list T -> list X, (forall v, length (ys v) = n (length v)) ->
+      (forall v, Forall (fun x => is_law (vec any (J (length v))) (coin (length v) x)) (ys v)) ->
+      forall v, is_law (stage (length v)) (law_at_stage ys v)).
+  { intros ys Ly Fy v. apply (prod_law eqS); auto. rewrite <- (Ly v). apply world_law; auto. }
+  assert (eqW : forall u v : outcome * S, {u = v} + {u <> v}) by (decide equality; apply eq_outcome).
+  assert (eqT : forall u v : T, {u = v} + {u <> v}).
+  { unfold T. repeat decide equality. }
+  apply (compose_many eqW eqT stage seen_at K (law_at_stage xs) (law_at_stage xs')); auto.
+  - apply LL; auto. intros v. apply People.
+  - apply LL; auto. intros v. rewrite <- (proj1 (Nb v)). apply People.
+  - intros v. destruct (People v) as [Ln Ht]. unfold stage, law_at_stage, seen_at. rewrite <- Ln.
+    apply (what_runs eqS (coin (length v)) (a (length v)) (b (length v)) (e (length v))); auto.
+    rewrite Ln. auto.
+  - exact ((o0, [], []), []).
+Qed.
+End Stages.

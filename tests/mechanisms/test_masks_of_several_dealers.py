@@ -85,6 +85,18 @@ def test_devices_clamp_after_every_card() -> None:
     assert set(two.tolist()) <= {3, 4}
 
 
+def test_cuts_lie_beyond_the_clamp() -> None:
+    """As proofs/running.v asks: B + m of one dealer, 2B + m of several (`test_refusals`)."""
+    widest = jrr.Window(64, 128)
+    for coin in (widest, jrr.Block((2,) * 10), jrr.Bits(1_000)):
+        m = jrr.MRR(10**9, own=3.0, card_rate=0.00125, announced_rate=0.5, coin=coin)
+        assert m.limit > 20_000
+        assert m.limit + coin.largest <= LARGEST_CARD
+    for rate in (0.00125, 0.002, 0.003):
+        two = jrr.MRR(2, own=3.0, card_rate=rate, announced_rate=0.5, dealers=2, coin=jrr.Bits(3))
+        assert 2 * two.limit + 1 <= LARGEST_CARD
+
+
 def test_wide_cards_of_several_dealers_do_not_wrap_around() -> None:
     """Below a card rate of about 0.002 the number before a card and the card exceed 16 bits."""
     two = jrr.MRR(2, own=3.0, card_rate=0.00125, announced_rate=0.5, dealers=2)
