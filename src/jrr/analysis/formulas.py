@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
+from jrr.analysis.safe_formulas import check_factor, check_size
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.moments import Floats
 
@@ -46,11 +47,16 @@ class FormulaColumns:
             from formulaic import Formula
             from formulaic.errors import FormulaicError
             from formulaic.parser import DefaultFormulaParser
+            from formulaic.parser.types import Factor
         except ImportError:
             needs = f"the formula {formula!r} needs formulaic, covariates by name do not"
             raise MissingExtraError(needs, "formulas") from None
+        check_size(formula)
         try:
             asked = Formula(formula, _parser=DefaultFormulaParser())
+            for factor in {one for term in asked for one in term.factors}:
+                if factor.eval_method is Factor.EvalMethod.PYTHON:
+                    check_factor(factor.expr, set(map(str, getattr(data, "columns", data))))
             made = asked.get_model_matrix(_frame(data), context={}, na_action="raise")
         except (FormulaicError, ValueError, TypeError, SyntaxError, NameError) as error:
             said = str(error).splitlines()[0]
