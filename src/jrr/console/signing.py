@@ -6,15 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from jrr.console.pages import (
-    START,
-    Console,
-    cookie_name,
-    read_form,
-    refusal,
-    render,
-    same_origin,
-)
+from jrr.console.pages import START, Console, cookie_name, read_form, refusal, render, same_origin
 from jrr.servers.common.tokens import AdminToken, token_digest
 
 FORM_COOKIE = "jrr-console-form"  # ties the form for signing in to the browser that asked for it

@@ -20,13 +20,7 @@ from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms import hashing
-from jrr.mechanisms.base import (
-    Ints,
-    Mechanism,
-    Reports,
-    Rng,
-    check_countable,
-)
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, check_countable
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import Calibration, calibrated
 from jrr.mechanisms.joint import JRR

@@ -17,13 +17,7 @@ from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.request import Family, Request
-from jrr.mechanisms.shifts import (
-    marginal_moments,
-    shift_block,
-    shift_from_word,
-    shift_law,
-    shifts,
-)
+from jrr.mechanisms.shifts import marginal_moments, shift_block, shift_from_word, shift_law, shifts
 from jrr.privacy.loss import IndependentLaw
 
 

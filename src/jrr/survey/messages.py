@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import DamagedError, JrrError
-from jrr.protocol.documents import (
-    Message,
-    bytes_from_hex,
-    canonical_json,
-    hashed,
-    plain,
-    read_body,
-)
+from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, hashed, plain, read_body
 from jrr.survey.question import OpenAnswers, as_covariates, check_open_answers
 
 if TYPE_CHECKING:

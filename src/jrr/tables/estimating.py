@@ -8,12 +8,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import POPULATIONS, Population
-from jrr.estimation.groups import (
-    MIN_CELL,
-    AnyTally,
-    add_tallies,
-    estimate_groups,
-)
+from jrr.estimation.groups import MIN_CELL, AnyTally, add_tallies, estimate_groups
 from jrr.estimation.tally import Tally, check_weights
 from jrr.tables.engine_counts import count_with
 from jrr.tables.engines import open_engine

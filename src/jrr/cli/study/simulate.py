@@ -10,11 +10,7 @@ from jrr.cli.output import Line, json_option, show
 from jrr.cli.progress import bar
 from jrr.cli.values import COUNT
 from jrr.errors import ArgumentError
-from jrr.research.simulated_surveys import (
-    counts_of_question,
-    counts_with_share,
-    simulate_surveys,
-)
+from jrr.research.simulated_surveys import counts_of_question, counts_with_share, simulate_surveys
 
 
 @click.command()

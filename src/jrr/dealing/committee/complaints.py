@@ -12,13 +12,7 @@ from enum import StrEnum
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from jrr.dealing.committee.cards import (
-    Place,
-    Record,
-    excess_of,
-    open_share,
-    read_excess,
-)
+from jrr.dealing.committee.cards import Place, Record, excess_of, open_share, read_excess
 from jrr.dealing.committee.merkle import belongs
 from jrr.dealing.messages import ShareEvidence
 from jrr.errors import DamagedError

@@ -8,13 +8,7 @@ from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified.cards import signed_card
 from jrr.dealing.verified.group import number_bytes, read_number, read_point
 from jrr.dealing.verified.keys import Promise, check_signature, hex_bytes
-from jrr.dealing.verified.noise import (
-    SEED,
-    NoiseRequest,
-    Opening,
-    check_opening,
-    check_sum,
-)
+from jrr.dealing.verified.noise import SEED, NoiseRequest, Opening, check_opening, check_sum
 from jrr.dealing.verified.proving import SignedCommitments
 from jrr.dealing.verified.questions import noise_laws, sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError

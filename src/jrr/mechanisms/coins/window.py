@@ -14,13 +14,7 @@ from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import WindowNoise
 from jrr.mechanisms.coins.interface import Coin, Ints, Strength
-from jrr.privacy.windows import (
-    WindowWords,
-    masked_window,
-    window_chances,
-    window_loss,
-    window_step,
-)
+from jrr.privacy.windows import WindowWords, masked_window, window_chances, window_loss, window_step
 
 if TYPE_CHECKING:
     from jrr._base.randomness import RandomSource

@@ -14,11 +14,7 @@ All three add what truncation and rounding may have lost, so that a figure is ne
 """
 
 from jrr.privacy.binomial import Progress
-from jrr.privacy.shuffled.guarantee import (
-    amplified_epsilon,
-    shuffled_delta,
-    shuffled_epsilon,
-)
+from jrr.privacy.shuffled.guarantee import amplified_epsilon, shuffled_delta, shuffled_epsilon
 from jrr.privacy.shuffled.question import MOST_SCANNED, ShuffledSurvey
 
 __all__ = [
