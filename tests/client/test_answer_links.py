@@ -13,9 +13,8 @@ import pytest
 from PIL import Image
 
 from jrr.client.answer_links import FORMATS, answer_link, page_address, write_answer_links
-from jrr.client.letters import Letter, grouped
+from jrr.client.letters import Letter, grouped, qr_characters, qr_png
 from jrr.client.operator import new_invitations
-from jrr.client.qr import qr_characters, qr_png
 from jrr.errors import ArgumentError
 from jrr.protocol.identity import invitation_secret
 

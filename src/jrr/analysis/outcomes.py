@@ -18,7 +18,7 @@ from jrr.analysis.regression import LINKS, WORKING, Link, Method, Regression, ch
 from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats
-from jrr.estimation.tally import check_weights
+from jrr.estimation.tally import weights_or_ones
 
 Outcome = ArrayLike | SensitiveItem
 
@@ -129,9 +129,7 @@ def regress_outcome(
     """
     checks.one_of("link", link, LINKS)
     model, x = _columns(covariates, data, len(item), intercept)
-    w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
-    if not w.any():
-        raise ArgumentError("weights must not all be 0")
+    w = weights_or_ones(weights, len(item))
     scale = check_rank(x, model.names)
     sensitive = ReportsOfOne.of(item, value)
     other = None

@@ -24,7 +24,7 @@ from jrr.analysis.model_columns import INTERCEPT, Covariates
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats
-from jrr.estimation.tally import check_weights
+from jrr.estimation.tally import weights_or_ones
 
 Method = Literal["exact likelihood", "working likelihood", "moments", "shares of cells"]
 WORKING: Method = "working likelihood"
@@ -272,9 +272,7 @@ def regress(
     reports = ReportsOfOne.of(item, value)
     checks.one_of("link", link, LINKS)
     model, x = model_of(covariates, data, len(item), intercept=intercept)
-    w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
-    if not w.any():
-        raise ArgumentError("weights must not all be 0")
+    w = weights_or_ones(weights, len(item))
     scale = check_rank(x, model.names)
     said = _perturbed(reports, x / scale, w, link)
     fitted = least_squares(said) if link == "identity" else maximise(said, _start(said, model))

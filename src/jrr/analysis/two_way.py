@@ -15,7 +15,7 @@ from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import POPULATIONS, Population, quantile, sampling_of
 from jrr.estimation.moments import Floats
-from jrr.estimation.tally import check_weights
+from jrr.estimation.tally import weights_or_ones
 
 MOST_CELLS = 400  # the covariance matrix has the square of it
 
@@ -242,9 +242,7 @@ def two_way(
     if first.k * second.k > MOST_CELLS:
         raise ArgumentError(f"items must have at most {MOST_CELLS} pairs of answers, got {shape}")
     check_shared(first, second)
-    w = np.ones(len(first)) if weights is None else check_weights(weights, len(first))
-    if not w.any():
-        raise ArgumentError("weights must not all be 0")
+    w = weights_or_ones(weights, len(first))
     sampling = sampling_of(population, len(first), population_size, _asked_both(first, second))
     strata = list(_strata(first, second, w))
     counts: Floats = np.sum([stratum.counts for stratum in strata], axis=0)

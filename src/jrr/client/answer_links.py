@@ -11,8 +11,7 @@ from typing import Literal
 
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
-from jrr.client.letters import ALL, Letter, letters_page
-from jrr.client.qr import qr_png
+from jrr.client.letters import ALL, Letter, letters_page, qr_png
 from jrr.protocol.texts import check_address, without_slash
 
 Format = Literal["csv", "links", "qr", "letters"]

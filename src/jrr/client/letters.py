@@ -1,22 +1,24 @@
-"""Letters of invitation: one HTML page to print, a sheet for each person, with a QR code.
+"""Letters of invitation: one HTML page to print, a sheet for each person; and QR codes of links.
 
 It asks nobody for anything: styles and codes stand in the page itself.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jrr._base import checks
-from jrr.client.qr import qr_svg
+from jrr.errors import MissingExtraError
 from jrr.protocol.texts import split_link
 from jrr.reporting.catalogue import known_languages, text, texts
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
+
 
 GROUP = 4  # letters of an invitation that are printed together
 STYLE = "\n" + (files("jrr.client") / "letters.css").read_text("utf-8")
@@ -209,3 +211,37 @@ def _last(letter: Letter, invitation: str | None) -> str:
     if invitation is None:
         return "public"
     return "yours" if letter.waves == 1 else "yours_waves"
+
+
+_SCALE = 6  # dots of the picture for each of the code
+_BORDER = 4  # white around the code, as readers need it
+
+
+def _code(text: str) -> Any:
+    try:
+        import segno
+    except ModuleNotFoundError:
+        raise MissingExtraError("QR codes need segno", "cli") from None
+    return segno.make(text, error="m", micro=False)
+
+
+def qr_png(text: str) -> bytes:
+    """A picture of a code."""
+    written = io.BytesIO()
+    _code(text).save(written, kind="png", scale=_SCALE, border=_BORDER)
+    return written.getvalue()
+
+
+def qr_svg(text: str) -> str:
+    """A code as an SVG element, black on white whatever the page's colours are."""
+    drawn: str = _code(text).svg_inline(
+        scale=1, border=_BORDER, dark="#000", light="#fff", omitsize=True, svgclass="qr"
+    )
+    return drawn
+
+
+def qr_characters(text: str) -> str:
+    """A code for a terminal, two rows of it in a line of characters."""
+    written = io.StringIO()
+    _code(text).terminal(out=written, border=1, compact=True)
+    return written.getvalue()

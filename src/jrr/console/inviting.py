@@ -10,9 +10,8 @@ from starlette.responses import Response
 from jrr._base import checks
 from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
 from jrr.client.invitations import invitations_in, new_notes
-from jrr.client.letters import letter_of, usual_words
+from jrr.client.letters import letter_of, qr_svg, usual_words
 from jrr.client.operator import new_invitations
-from jrr.client.qr import qr_svg
 from jrr.console.names_files import names_file
 from jrr.console.operators import known_tokens, operator_of, take_tokens
 from jrr.console.pages import PageRequest, check_sure, download, goto, page, read

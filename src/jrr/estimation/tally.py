@@ -438,6 +438,14 @@ class WeightedTally(CountedReports):
         return cls(**parts)
 
 
+def weights_or_ones(weights: object, length: int) -> _Floats:
+    """The same, or 1 for each report where none are given; they must not all be 0."""
+    array = np.ones(length) if weights is None else check_weights(weights, length)
+    if not array.any():
+        raise ArgumentError("weights must not all be 0")
+    return array
+
+
 def check_weights(weights: object, length: int) -> _Floats:
     """One finite weight >= 0 for each report, not all of them 0."""
     try:

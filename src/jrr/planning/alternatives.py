@@ -19,9 +19,8 @@ from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.privacy.binomial import LARGEST, Progress
 from jrr.privacy.shuffled import shuffled_epsilon
-from jrr.privacy.shuffled.binary import view_of_rr, views_of_rr
 from jrr.privacy.shuffled.guarantee import amplified_epsilon, shuffled_delta
-from jrr.privacy.shuffled.question import check_delta, check_scan
+from jrr.privacy.shuffled.question import check_delta, check_scan, view_of_rr, views_of_rr
 
 FREQUENCIES = (0.0, 0.1, 0.5)
 MOST_COMPARED = 50_000  # people; all they may hold is looked at in about half a minute

@@ -55,20 +55,16 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
     )
 
 
-def adversaries(
-    plan: Plan, delta: float = DELTA, committee: bool = False, groups: bool = False
-) -> list[Adversary]:
+def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> list[Adversary]:
     """Who can learn how much, from the weakest view to the strongest.
 
     delta: a chance with which the collector who has everything else may learn more. committee:
-    cards are dealt by parties together, and not by a dealer. groups: by contributors themselves.
+    cards are dealt by parties together, and not by a dealer.
     """
     m = plan.request.colluders
     people = _people(m)
     told = plan.mechanism.told_by_colluders
     dealer = "too many parties of the committee" if committee else "dealer"
-    if groups:
-        dealer = "too many members of a group"
     rest = f", everybody else's answer and the cards of {people}" if m else ""
     who = {
         "report": "to somebody who sees this one perturbed report",
@@ -129,13 +125,9 @@ def costs_of_plan(plan: Plan, delta: float = DELTA, waves: int = 1) -> CostTable
     return same_in_every_wave(row, row, questions=1, waves=waves)
 
 
-def contributor_text(
-    plan: Plan, delta: float = DELTA, committee: bool = False, groups: bool = False
-) -> str:
+def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) -> str:
     """What a contributor should be told before answering, in words for everybody."""
     helper = "the parties that deal the cards" if committee else "the dealer, who deals the cards"
-    if groups:
-        helper = "your group, whose members deal the cards among themselves"
     lines = ["Your own device changes your answer at random before anything is sent."]
     if plan.mechanism.deals:
         lines.append(
@@ -150,7 +142,7 @@ def contributor_text(
     )
     people = _people(plan.request.colluders)
     shown = f" and the secret cards of {people}" if plan.request.colluders else ""
-    for row in adversaries(plan, delta, committee, groups):
+    for row in adversaries(plan, delta, committee):
         if row.view not in _LEARN:
             continue
         seen = _LEARN[row.view].format(people=people, shown=shown)

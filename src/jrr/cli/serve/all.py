@@ -173,7 +173,7 @@ def _jrr() -> str:
 
 def _sample_lines(sample: "SampleSurvey", on_phones: bool) -> list[str]:
     """Where to answer, and how to go on in another terminal."""
-    from jrr.client.qr import qr_characters
+    from jrr.client.letters import qr_characters
 
     file = shlex.quote(str(sample.file))
     return [

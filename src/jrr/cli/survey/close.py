@@ -11,8 +11,7 @@ from jrr._base import checks
 from jrr._base.wording import counted
 from jrr.cli.output import console, json_option, wants_json
 from jrr.cli.progress import waiting
-from jrr.cli.survey.closing_files import CarriedFiles
-from jrr.cli.survey.preview import show_preview
+from jrr.cli.survey.closing import CarriedFiles, show_preview
 from jrr.cli.survey.shared import operator_of, operator_options, show_servers, title_of
 from jrr.cli.values import FILE
 from jrr.errors import UnreachableError

@@ -1,13 +1,15 @@
 """Attacks on surveys, measured: what each adversary gains, in exact numbers (docs/security.md)."""
 
 from jrr.planning.liars import liar_bias
-from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import (
     Reuse,
     block_epsilon,
     card_reuse,
     dealt_in_blocks,
     exposed_share,
+    refusal_estimate,
+    shift_bias,
+    swap_bias,
     sybil_epsilon,
 )
 from jrr.research.attacks.catalogue import Attack, Setting, all_attacks

@@ -13,8 +13,15 @@ from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.liars import liar_bias
 from jrr.privacy.cost_table import belief
-from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
-from jrr.research.attacks.cards import block_epsilon, card_reuse, exposed_share, sybil_epsilon
+from jrr.research.attacks.cards import (
+    block_epsilon,
+    card_reuse,
+    exposed_share,
+    refusal_estimate,
+    shift_bias,
+    swap_bias,
+    sybil_epsilon,
+)
 
 
 @dataclass(frozen=True)

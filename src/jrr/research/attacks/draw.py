@@ -11,8 +11,13 @@ from jrr.planning.liars import liar_bias
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.privacy.cost_table import belief
 from jrr.reporting.plots import COLOURS, label_axes, new_figure, save
-from jrr.research.attacks.bias import refusal_estimate, swap_bias
-from jrr.research.attacks.cards import block_epsilon, card_reuse, sybil_epsilon
+from jrr.research.attacks.cards import (
+    block_epsilon,
+    card_reuse,
+    refusal_estimate,
+    swap_bias,
+    sybil_epsilon,
+)
 from jrr.research.attacks.catalogue import Setting
 
 Curves = Mapping[str, Sequence[float]]  # by mechanism

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from jrr._base.checks import refusal
 from jrr.protocol.documents import Message
-from jrr.protocol.states import Act, State, When, refusal_of
+from jrr.protocol.states import NEW, Act, State, When, refusal_of
 from jrr.protocol.texts import read_time
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
 
@@ -107,6 +107,16 @@ class SurveyJobs(ABC, Generic[S, H]):
             return False
         store.add_survey(survey, **self.new_columns(survey))
         return True
+
+    def open(self, connection: Connection, name: str) -> State:
+        """Of those who deal: begin enrolment, or dealing on arrival; the state after it."""
+        store, held = self.found(connection, name, lock=True)
+        check_state(Act.OPEN, held)
+        if held.state != NEW:
+            return held.state
+        first = held.survey.dealing.first_state
+        store.move(held, first)
+        return first
 
     def invite(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> int:
         """Accept more pseudonyms; how many there are in all."""

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from jrr._base.forgetting import overwrite
 from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
-from jrr.protocol.states import NEW, OPEN, Act, State
+from jrr.protocol.states import OPEN, Act
 from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, wrong_state
@@ -44,16 +44,6 @@ class DealerJobs(SurveyJobs[DealerStore, HeldByDealer]):
         key, wrapped = self.keys.create(survey.hash)
         overwrite(key)  # it is unwrapped when the first card is dealt
         return {"wrapped_key": wrapped}
-
-    def open(self, connection: Connection, name: str) -> State:
-        """Begin enrolment, or dealing on arrival; the state after it."""
-        store, held = self.found(connection, name, lock=True)
-        check_state(Act.OPEN, held)
-        if held.state != NEW:
-            return held.state
-        first = held.survey.dealing.first_state
-        store.move(held, first)
-        return first
 
     def enrol_all(self, connection: Connection, people: People) -> list[bool | Problem]:
         """Take people in; of each, False where they are in already, or why they are refused."""

@@ -15,7 +15,7 @@ from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.kinds import Committee
 from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.documents import plain
-from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
+from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, OPEN, SERVING, Act
 from jrr.protocol.steps import LEFT_OUT, LOST_CARD
 from jrr.protocol.texts import check_link
 from jrr.servers.common.certificates import check_pair
@@ -79,15 +79,6 @@ class PartyJobs(SurveyJobs[PartyStore, HeldByParty]):
         """Nothing; refuses a survey of other parties."""
         self.number(survey)
         return {}
-
-    def open(self, connection: Connection, name: str) -> State:
-        """Begin enrolment; the state after it."""
-        store, held = self.found(connection, name, lock=True)
-        check_state(Act.OPEN, held)
-        if held.state != NEW:
-            return held.state
-        store.move(held, ENROLLING)
-        return ENROLLING
 
     def enrol(self, connection: Connection, name: str, who: bytes, key: bytes) -> bool:
         """Take somebody in; False where they are in already."""
