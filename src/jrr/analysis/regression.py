@@ -173,19 +173,7 @@ class Regression(ShownDocument):
             level: the chance with which an interval holds.
             simultaneous: whether all intervals hold at once with this chance.
         """
-        low, high = self.interval(level, simultaneous=simultaneous)
-        columns = zip(
-            self.names,
-            self.coefficients.tolist(),
-            self.stderr.tolist(),
-            low.tolist(),
-            high.tolist(),
-            self.odds_ratios.tolist(),
-            np.exp(low).tolist(),
-            np.exp(high).tolist(),
-            self.p_values.tolist(),
-            strict=True,
-        )
+        ends = np.column_stack(self.interval(level, simultaneous=simultaneous))
         return {
             "n": self.n,
             "effective_n": self.effective_n,
@@ -195,18 +183,17 @@ class Regression(ShownDocument):
             "link": self.link,
             "log_likelihood": self.log_likelihood,
             "weighted": self.weighted,
-            "coefficients": [
+            "coefficients": value_rows(
                 {
-                    "name": name,
-                    "coefficient": coefficient,
-                    "stderr": error,
-                    "interval": [from_, to],
-                    "odds_ratio": ratio,
-                    "odds_ratio_interval": [ratio_from, ratio_to],
-                    "p_value": p,
+                    "name": self.names,
+                    "coefficient": self.coefficients,
+                    "stderr": self.stderr,
+                    "interval": ends,
+                    "odds_ratio": self.odds_ratios,
+                    "odds_ratio_interval": np.exp(ends),
+                    "p_value": self.p_values,
                 }
-                for name, coefficient, error, from_, to, ratio, ratio_from, ratio_to, p in columns
-            ],
+            ),
             "covariance": self.covariance.tolist(),
         }
 

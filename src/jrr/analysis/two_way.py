@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks
-from jrr._base.shown import Row, ShownDocument
+from jrr._base.shown import Row, ShownDocument, value_rows
 from jrr.analysis.items import SensitiveItem
 from jrr.analysis.shared_coins import check_shared, joint_correction
 from jrr.errors import ArgumentError
@@ -80,19 +80,10 @@ class TwoWayTable(ShownDocument):
             level: of the intervals.
         """
         low, high = self.interval(level)
-        first, second = self.shares.shape
-        return [
-            {
-                "first": row,
-                "second": column,
-                "share": float(self.shares[row, column]),
-                "stderr": float(self.stderr[row, column]),
-                "low": float(low[row, column]),
-                "high": float(high[row, column]),
-            }
-            for row in range(first)
-            for column in range(second)
-        ]
+        first, second = np.indices(self.shares.shape)
+        columns: dict[str, Any] = {"first": first, "second": second, "share": self.shares}
+        columns |= {"stderr": self.stderr, "low": low, "high": high}
+        return value_rows({name: cells.ravel() for name, cells in columns.items()})
 
     def contrast(self, factors: ArrayLike) -> tuple[float, float]:
         """A weighted sum of cells, such as a margin or a difference, and its standard error.

@@ -48,18 +48,10 @@ class Alternative:
     def to_dict(self, n: int) -> dict[str, Any]:
         """A result document: plain values, with standard errors of the share among n people."""
         return {
-            "name": self.name,
+            **vars(self),
             "mechanism": self.mechanism and self.mechanism.to_dict(),
             "variance": {f"{f:g}": value for f, value in self.variance.items()},
             "stderr": {f"{f:g}": math.sqrt(value) / n for f, value in self.variance.items()},
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "guarantee": self.guarantee,
-            "trust": self.trust,
-            "if_they_collude": self.if_they_collude,
-            "shuffled_epsilon": self.shuffled_epsilon,
-            "shuffled_rr_variance": self.shuffled_rr_variance,
-            "compositions": self.compositions,
         }
 
 

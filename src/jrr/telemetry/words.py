@@ -5,7 +5,7 @@ behind its end. Its prefixes are the first symbols of that row.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -54,12 +54,7 @@ class Words:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        return {
-            "alphabet": self.alphabet,
-            "length": self.length,
-            "fixed": self.fixed,
-            "cut": self.cut,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, document: object) -> "Words":

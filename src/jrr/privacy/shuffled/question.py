@@ -1,4 +1,4 @@
-"""Which question is asked (a law, how many people, what is known) and what a shuffler leaves of RR."""
+"""Which question is asked (a law, how many people, what is known), and views of shuffled RR."""
 
 import math
 from collections.abc import Callable, Iterator

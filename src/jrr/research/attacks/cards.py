@@ -1,4 +1,4 @@
-"""Attacks on cards (used twice, shown, swapped), on decks (small, full of fakes), on the estimate."""
+"""Attacks on cards (used twice, shown, swapped), on decks (small, with fakes), on the estimate."""
 
 import math
 from itertools import product
