@@ -1,6 +1,7 @@
 """jrr plan effect: the figures of the library, for a difference and for a coefficient."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -24,3 +25,17 @@ def test_power_and_people_are_those_of_the_library(capsys: pytest.CaptureFixture
     )
     assert run([*given[:3], "0.2", *given[4:]]) == 2
     assert "power must be reachable" in capsys.readouterr().err
+
+
+def test_without_a_cap_on_the_dealer_an_effect_is_looked_for_without_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["plan", "effect", "0.2", "0.26", "-n", "2000", "-e", "1", "--no-dealer-cap"]
+    assert run([*given, "--mechanism", "drr", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["difference"]["power"]
+    uncapped, capped = (
+        jrr.power_of_effect(2_000, 1.0, 0.2, 0.26, mechanism="drr", dealer_epsilon=cap)
+        for cap in (math.inf, None)
+    )
+    assert found == pytest.approx(uncapped)
+    assert uncapped > capped + 0.01

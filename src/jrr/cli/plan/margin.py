@@ -56,22 +56,21 @@ def _reach(
     chosen_plan: Plan, margin: float, mechanism: str, whom: dict[str, Any]
 ) -> dict[str, Any]:
     """How many people at this ε, or which ε with this many people; None where none is enough."""
-    r = chosen_plan.request
-    cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
-    free = cap == math.inf
-    wish: dict[str, Any] = whom | {
-        "colluders": r.colluders,
-        "k": r.k,
-        "mechanism": mechanism,
-        "frequency": r.frequency,
-        "lost": r.lost,
-        "announced": r.announced,
-    }
-    # Where ε is sought the cap moves along.
-    moving = {"dealer_epsilon": cap} if free else {"dealer_above": cap - r.epsilon}
-    people = _or_none(required_n, margin, r.epsilon, dealer_epsilon=cap, **wish)
+    r, wish = chosen_plan.request, _wish(chosen_plan, mechanism)
+    wish |= {**whom, "frequency": r.frequency}
+    people = _or_none(required_n, margin, r.epsilon, **wish)
+    cap = wish.pop("dealer_epsilon")  # where ε is sought the cap moves along
+    moving = {"dealer_epsilon": cap} if cap == math.inf else {"dealer_above": cap - r.epsilon}
     epsilon = _or_none(required_epsilon, margin, r.n, **moving, **wish)
     return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
+
+
+def _wish(chosen_plan: Plan, mechanism: str) -> dict[str, Any]:
+    """What was asked of the plan but n and ε, as searches take it."""
+    r = chosen_plan.request
+    cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
+    wish = {"k": r.k, "mechanism": mechanism, "colluders": r.colluders, "dealer_epsilon": cap}
+    return wish | {"lost": r.lost, "announced": r.announced}
 
 
 def of_whom(population: str, size: int | None) -> str:
@@ -116,10 +115,9 @@ def effect(
     \b
     jrr plan effect 0.2 0.26 -n 2000 -e 1
     """  # noqa: D301 - click reads the \b
-    r = make_plan(**survey).request
-    wish: dict[str, Any] = {"share": share, "explained": explained, "k": r.k, "lost": r.lost}
-    wish |= {"colluders": r.colluders, "dealer_epsilon": r.dealer_epsilon}
-    wish |= {"mechanism": survey["mechanism"], "announced": r.announced}
+    chosen_plan = make_plan(**survey)
+    r, wish = chosen_plan.request, _wish(chosen_plan, survey["mechanism"])
+    wish |= {"share": share, "explained": explained}
     facts: dict[str, Any] = {"n": r.n, "epsilon": r.epsilon, "first": first, "second": second}
     lines = []
     with waiting("looking for how many people"):
