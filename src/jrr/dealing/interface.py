@@ -27,12 +27,12 @@ _ENROL_ROOM = 10  # capacity where people enrol, in times the fewest who must
 
 
 def even_deck(people: int, k: int = 2) -> int:
-    """The n to plan for where enrolment fixes it, so that the guarantee holds for every larger one.
+    """The n to plan for where enrolment fixes it: the guarantee then holds for all larger ones too.
 
-    A deck that does not come out even (an odd number of signs, or of decoys that k does not divide)
-    hides a little less than its neighbours, and larger decks more than smaller ones. The largest n
-    at or below the fewest people that is one short of even in both ways is the worst of all larger
-    ones.
+    Larger decks hide more. But one whose cards cannot be shared out evenly (an odd number of plus
+    and minus cards, decoys that k does not divide) hides a little less than its neighbours. So a
+    plan is made for the largest n, at most the fewest people, that is one less than a multiple of
+    2 and of k: no deck of more people hides less.
     """
     period = math.lcm(2, k)
     least = max(period - 1, 3)

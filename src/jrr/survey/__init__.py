@@ -1,1 +1,1 @@
-"""What the roles exchange when they are not in one process."""
+"""What is asked and promised, what is sent, and how a survey ends; no sockets, no clock."""

@@ -1,4 +1,4 @@
-"""What is to be made of a survey, said before it: what it needs, how exact it is, or why not.
+"""Analyses that a survey is planned for: what each needs, how exact it is, or why it cannot be.
 
 A draft names analyses: "totals", "groups: dept × gender", "pairs", "regression: dept, gender". From
 them follow the cells on which the survey is closed. What will not be possible is said with the

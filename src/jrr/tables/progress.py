@@ -1,4 +1,4 @@
-"""How long steps tell whoever watches how far they are."""
+"""How far a long step is: told by a callback after each batch of rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers to a survey as one table: a row per person, in the order of hashes, without them.
+"""Answers to a survey as one table: a row per person, ordered by hashes that are left out.
 
 Open answers have their question's name. A perturbed answer has its report under its own name (a
 number, or numbers one after another) and whether there was a card under NAME_carded; both are

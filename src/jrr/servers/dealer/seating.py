@@ -1,4 +1,7 @@
-"""Who sits where, as far as it concerns those who ask together: looked up and written at once."""
+"""Whose card is which: the seats of people who ask at the same time, read and written together.
+
+A seat is a place in a deck, the same for all questions of a survey.
+"""
 
 import hmac
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Seat:
-    """Where somebody sits, and on which device."""
+    """Which cards somebody has, by their place in the decks, and on which device."""
 
     block: int | None  # None: enrolled, not dealt to yet
     number: int | None
