@@ -25,8 +25,11 @@ function coinFor(sizes) {
   return { k, coin: sizes.length > 1 ? ["block", ...sizes] : "rr" };
 }
 
-/** The items of who is asked the most: nobody who is asked fewer loses more (as Python's most_asked). */
-function mostAsked(questions, asked) {
+const MANY = 13; // items that have too many combinations, whatever they are
+const MOST_CHOICES = 16;
+
+/** As many items of each size as anybody may be asked. */
+function boundOf(questions, asked) {
   const found = [];
   for (const size of [...new Set(questions.flat())].sort((a, b) => b - a)) {
     const asLarge = questions.map((items) => items.filter((one) => one >= size).length);
@@ -34,6 +37,28 @@ function mostAsked(questions, asked) {
     while (found.length < most) found.push(size);
   }
   return found;
+}
+
+/** The choices that no other one has as many items for, each with as many answers; each once. */
+function largest(choices) {
+  const once = [...new Map(choices.map((one) => [one.join(), one])).values()];
+  const covers = (other, one) =>
+    other !== one && other.length >= one.length && one.every((size, at) => other[at] >= size);
+  return once.filter((one) => !once.some((other) => covers(other, one)));
+}
+
+/** The items of people who are asked the most: nobody else loses more (as Python's most_asked). */
+function mostAsked(questions, ask) {
+  const asked = Math.min(ask, MANY);
+  const chosen = [[[]], ...Array.from({ length: asked }, () => [])];
+  for (const items of questions) {
+    for (let count = asked; count > 0; count--) {
+      const more = chosen[count - 1].map((one) => [...one, ...items].sort((a, b) => b - a).slice(0, MANY));
+      chosen[count] = largest([...chosen[count], ...more]);
+      if (chosen[count].length > MOST_CHOICES) return [boundOf(questions, asked)];
+    }
+  }
+  return chosen[asked];
 }
 
 /** The names of questions that are not for the person with this name at the collector (index.d.ts). */
@@ -72,10 +97,12 @@ export function readTogether(stated, sensitive) {
     check(own.every((answer) => !found.has(answer.name) && fits(answer, own[0], one)), "together");
     const sizes = one.questions.map((name) =>
       own.filter(({ question }) => question.name === name).map(({ mechanism }) => mechanism.k));
-    const { k, coin } = coinFor(mostAsked(sizes, one.ask));
-    check(k <= MOST_COMBINATIONS, "together");
-    const all = { ...own[0].mechanism, k, coin, p: truthOf(one.keep, k), alone: truthOf(one.alone, k) };
-    const lost = losses(all);
+    const lost = { report: 0, everything: 0, dealer: 0 };
+    for (const { k, coin } of mostAsked(sizes, one.ask).map(coinFor)) {
+      check(k <= MOST_COMBINATIONS, "together");
+      const all = losses({ ...own[0].mechanism, k, coin, p: truthOf(one.keep, k), alone: truthOf(one.alone, k) });
+      for (const view of Object.keys(lost)) lost[view] = Math.max(lost[view], all[view]);
+    }
     const joint = Object.freeze({ keep: one.keep, alone: one.alone, losses: lost, everything: lost.everything });
     for (const answer of own) found.set(answer.name, joint);
   }

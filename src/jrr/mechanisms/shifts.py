@@ -93,6 +93,10 @@ def shift_law(k: int, lie_words: int) -> NDArray[np.float64]:
     return chances
 
 
+_MANY = 13  # items that have too many combinations, whatever they are
+_MOST_CHOICES = 16  # that are looked at, in every language
+
+
 def truth_of(keep: float, values: int) -> float:
     """The chance that one of so many values is told truly, if it is kept with the chance `keep`.
 
@@ -101,20 +105,47 @@ def truth_of(keep: float, values: int) -> float:
     return keep + (1 - keep) / values
 
 
-def most_asked(questions: Sequence[Sequence[int]], asked: int) -> tuple[int, ...]:
-    """The items that a person is asked who is asked the most: nobody who is asked fewer loses more.
+def most_asked(questions: Sequence[Sequence[int]], asked: int) -> list[tuple[int, ...]]:
+    """The items of people who are asked the most: nobody else loses more than the most of these.
 
     Each further item, and each further answer of one, makes the loss larger while answers are kept
-    as often (docs/theory.md, Theorem 28b). So the loss of these bounds that of any choice.
+    as often (docs/theory.md, Theorem 28b). So what has no more and no larger items than another
+    choice is left out. Where that leaves very many, one that has what any of them has stands for
+    all.
 
     Args:
         questions: Of each question that a person may be asked, the possible answers of its items.
         asked: Of how many questions each person is asked all items.
 
     Example:
-        >>> most_asked([(2,), (5,), (3,)], 2), most_asked([(2, 2, 2), (2,), (2,)], 2)
-        ((5, 3), (2, 2, 2, 2))
+        >>> most_asked([(2,), (5,), (3,)], 2), most_asked([(2, 2, 2), (2,), (5,)], 1)
+        ([(5, 3)], [(5,), (2, 2, 2)])
     """
+    asked = min(asked, _MANY)
+    chosen: list[set[tuple[int, ...]]] = [{()}, *(set() for _ in range(asked))]
+    for items in questions:
+        for count in range(asked, 0, -1):
+            more = {
+                tuple(sorted((*one, *items), reverse=True)[:_MANY]) for one in chosen[count - 1]
+            }
+            chosen[count] = _largest(chosen[count] | more)
+            if len(chosen[count]) > _MOST_CHOICES:
+                return [_bound(questions, asked)]
+    return sorted(chosen[asked], reverse=True)
+
+
+def _largest(choices: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """Those that no other one has as many items for, each with as many answers."""
+
+    def covers(other: tuple[int, ...], one: tuple[int, ...]) -> bool:
+        longer = other != one and len(other) >= len(one)
+        return longer and all(a >= b for a, b in zip(other, one, strict=False))
+
+    return {one for one in choices if not any(covers(other, one) for other in choices)}
+
+
+def _bound(questions: Sequence[Sequence[int]], asked: int) -> tuple[int, ...]:
+    """As many items of each size as anybody may be asked."""
     found: list[int] = []
     for size in sorted({size for items in questions for size in items}, reverse=True):
         as_large = sorted((sum(one >= size for one in items) for items in questions), reverse=True)

@@ -35,7 +35,8 @@ class BlockPlan:
         asked: how many of the questions each person is asked.
         n: people who answer.
         request: what each item must keep, for the people who are asked it.
-        mechanism: of a person who is asked the most: nobody loses more. Without cards it is RR.
+        mechanism: of a person who is asked what the rates of cards are made for; without cards RR.
+            It says what is promised: nobody loses more.
     """
 
     sizes: tuple[tuple[int, ...], ...]
@@ -45,8 +46,9 @@ class BlockPlan:
     mechanism: Any
 
     @cached_property
-    def _coin(self) -> Coin:
-        return _coin_for(most_asked(self.sizes, self.asked))
+    def _coins(self) -> list[Coin]:
+        """Of all who may lose the most."""
+        return [_coin_for(sizes) for sizes in most_asked(self.sizes, self.asked)]
 
     @cached_property
     def keep(self) -> float:
@@ -56,27 +58,40 @@ class BlockPlan:
         """
         if not self.mechanism.deals:
             return self.keep_alone
-        coin, step = self._coin, self.mechanism.step
-        budget, cap = self.request.budget, self.request.dealer_epsilon or math.inf
+        step, budget = self.mechanism.step, self.request.budget
+        cap = self.request.dealer_epsilon or math.inf
 
-        def keeps(lies: int) -> bool:
+        def keeps(coin: Coin, lies: int) -> bool:
             return coin.masked_loss(lies, step) <= budget and coin.loss(lies) <= cap
 
-        return self._kept(self.mechanism.p, keeps)
+        near = [_kept_by(coin, cap) for coin in self._coins]
+        near += [_kept_behind(coin, budget, float(step)) for coin in self._coins]
+        return self._kept(self.mechanism.p, near, keeps)
 
     @cached_property
     def keep_alone(self) -> float:
         """The same for somebody without cards."""
-        coin, budget = self._coin, self.request.budget
+        budget = self.request.budget
         alone = self.mechanism.alone if self.mechanism.deals else self.mechanism.p
-        return self._kept(alone, lambda lies: coin.loss(lies) <= budget)
+        near = [_kept_by(coin, budget) for coin in self._coins]
+        return self._kept(alone, near, lambda coin, lies: coin.loss(lies) <= budget)
 
-    def _kept(self, truth: float, keeps: Callable[[int], bool]) -> float:
-        """The chance with which the truth has this probability, on the private side of rounding."""
-        coin = self._coin
-        p, q = coin.chances(coin.lie_words(truth))
+    def _kept(self, truth: float, near: list[float], keeps: Callable[[Coin, int], bool]) -> float:
+        """The largest chance that keeps what is asked, on the private side of rounding.
+
+        Args:
+            truth: that of the truth of the one person that `mechanism` is of.
+            near: what it is at most, but for rounding.
+            keeps: whether a coin with so many lies keeps what is asked.
+        """
+        coins = self._coins
+        if len(coins) == 1:
+            p, q = coins[0].chances(coins[0].lie_words(truth))
+            near = [float(p - q)]
         return private_side(
-            float(p - q), 0.0, lambda keep: keeps(coin.lie_words(truth_of(keep, coin.k)))
+            min(near),
+            0.0,
+            lambda keep: all(keeps(one, one.lie_words(truth_of(keep, one.k))) for one in coins),
         )
 
     def item(self, number: int) -> Any:
@@ -191,12 +206,13 @@ def plan_block(
             lost=lost,
             announced=announced,
         )
-        coin = _coin_for(most_asked(listed, asked))
-        if mechanism == "rr":
-            made: Any = RR(coin.k, epsilon=request.budget)
-        else:
-            made = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
-        plans.append(BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made))
+        for coin in map(_coin_for, most_asked(listed, asked)):
+            if mechanism == "rr":
+                made: Any = RR(coin.k, epsilon=request.budget)
+            else:
+                made = mechanism_class("MRR").with_coin(request, coin)  # type: ignore[attr-defined]
+            plan = BlockPlan(sizes=listed, asked=asked, n=n, request=request, mechanism=made)
+            plans.append(plan)
 
     def worst(plan: BlockPlan) -> float:
         return max(plan.stderr(item) / margin for item, margin in enumerate(wanted))
@@ -208,10 +224,26 @@ def _coin_for(sizes: tuple[int, ...]) -> Coin:
     return Choice(sizes[0]) if len(sizes) == 1 else Block(sizes)
 
 
+def _kept_by(coin: Coin, loss: float) -> float:
+    """How often a coin keeps all answers that loses so much."""
+    return math.expm1(loss) / (math.expm1(loss) + coin.k) if loss < 700 else 1.0
+
+
+def _kept_behind(coin: Coin, epsilon: float, step: float) -> float:
+    """The same of one that loses ε behind masks of this rate: Theorem 28b, the other way round."""
+    falls = [(size, math.exp(-step * (1 if size == 2 else 2))) for size in coin.items]
+    spread = math.prod((1 + (size - 1) * fall) / size for size, fall in falls)
+    left = 1 - spread - math.exp(epsilon) * (math.prod(fall for _, fall in falls) - spread)
+    return min(1.0, spread * math.expm1(epsilon) / left) if left > 0 else 1.0
+
+
 def _numbers_to_try(sizes: tuple[tuple[int, ...], ...], ask: int | str) -> list[int]:
     """Numbers of questions to ask, whose combinations can be told."""
-    numbers = range(1, len(sizes) + 1)
-    fitting = [m for m in numbers if math.prod(most_asked(sizes, m)) <= MOST_COMBINATIONS]
+    fitting = [
+        asked
+        for asked in range(1, min(len(sizes), MOST_COMBINATIONS.bit_length()) + 1)
+        if all(math.prod(most) <= MOST_COMBINATIONS for most in most_asked(sizes, asked))
+    ]
     if not fitting:
         allowed = f"questions of at most {MOST_COMBINATIONS:,} combinations each"
         raise checks.refusal("sizes", list(map(list, sizes)), allowed)

@@ -64,13 +64,20 @@ class JointAnswers:
         return self.answers[0].colluders
 
     @cached_property
-    def mechanism(self) -> "Mechanism":
-        """Of somebody who is asked the most; who is asked fewer loses less."""
+    def _most(self) -> "list[Mechanism]":
+        """Of all who may lose the most; who is asked less loses less."""
         by_question: dict[str, list[int]] = {}
         for one in self.answers:
             by_question.setdefault(one.asked.name, []).append(one.mechanism.k)
-        made: Mechanism = self._asked_for(most_asked(list(by_question.values()), self.stated.ask))
-        return made
+        return [
+            self._asked_for(sizes)
+            for sizes in most_asked(list(by_question.values()), self.stated.ask)
+        ]
+
+    @cached_property
+    def mechanism(self) -> "Mechanism":
+        """Of somebody who loses the most to whoever does not know the cards."""
+        return max(self._most, key=lambda one: one.epsilon("cards", self.colluders))
 
     def _asked_for(self, sizes: Sequence[int]) -> Any:
         """Of somebody who is asked answers with so many values."""
@@ -92,7 +99,8 @@ class JointAnswers:
 
     def guarantee(self, view: str) -> float:
         """The ε of all of them together in a view."""
-        return self.mechanism.epsilon("cards" if view == EVERYTHING else view, self.colluders)
+        view = "cards" if view == EVERYTHING else view
+        return max(one.epsilon(view, self.colluders) for one in self._most)
 
     @property
     def cost(self) -> float:
