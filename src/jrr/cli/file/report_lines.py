@@ -79,9 +79,9 @@ def write_and_show(
     if out.suffix in ENDINGS:
         written = write_reports(out, asked, reports, force=force)
     else:
-        from jrr import tables
+        from jrr.tables.levels import write_level_reports
 
-        written = tables.write_level_reports(out, asked, reports, force=force)
+        written = write_level_reports(out, asked, reports, force=force)
     show(
         {"reports": written, "out": str(out), "epsilon": epsilon} | more,
         f"{written:,} reports in {out}. A person's one report loses at most ε = "
