@@ -1,5 +1,6 @@
 """Analyses that are planned: cells, margins, and what will not be possible."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,32 @@ def test_cells_follow_from_analyses_and_margins_are_shown() -> None:
     total, crossing, groups = request.planned_analyses()
     assert total.margins["bribed"] < groups.margins["bribed"] < crossing.margins["bribed"]
     (planned,) = request.plan().questions
-    assert total.margins["bribed"] == pytest.approx(planned.margin, rel=0.15)  # six sums, not one
-    assert analysis_lines([total])[0].startswith("totals: bribed ± 0.0")
+    assert total.margins["bribed"] == planned.margin  # of six sums, here and there
+    assert planned.margin > 1.01 * replace(planned, sums=1).margin
+    assert analysis_lines([total])[0] == f"totals: bribed ±{100 * planned.margin:.2g} points"
+
+
+DAYS = {"name": "days", "kind": "number", "low": 0, "high": 30, "text": "?"}
+
+
+@pytest.mark.parametrize("split", ["even", "together"])
+def test_margins_of_analyses_are_those_of_the_plan_and_of_the_closing(split: str) -> None:
+    """Of numbers they were in no unit, and of questions asked of some as if all were asked."""
+    questions = [*OPEN, *TWO, TWO[0] | {"name": "c"}, DAYS]
+    more: dict[str, Any] = {"questions": questions, "split": split, "epsilon": 2.0}
+    request = request_of("totals", "groups: dept", people=3_000, **more)
+    survey, planned = request.survey(), request.plan()
+    total, groups = request.planned_analyses()
+    assert (planned.questions[0].asked < 1) == (split == "together")
+    for one in planned.questions:
+        name = one.question.name
+        assert total.margins[name] == one.margin
+        third = one.plan.request.reporters / 3
+        closed = survey.by_name[name].margin_of(round(third))  # another way, of the same sums
+        assert groups.margins[name] == pytest.approx(closed, rel=0.02)
+    assert "days ±" in total.words
+    assert "points" not in total.words.rpartition("days")[2]
+    assert planned.questions[-1].question.margin == pytest.approx(0.9)  # 3% of 30 days
 
 
 def test_what_will_not_be_possible_is_said() -> None:
@@ -68,7 +93,7 @@ def test_weights_and_coefficients_have_margins() -> None:
     assert request.survey().cells == ("dept", "sex")
     assert weighted.margins == total.margins
     (planned,) = request.plan().questions
-    f, n = 0.1, 2_000
+    f, n = 0.1, planned.plan.request.reporters
     of_half = group_stderr(planned.plan, n / 2, 3, f) ** 2 + f * (1 - f) / (n / 2)
     expected = 1.96 * (2 * of_half) ** 0.5 / (f * (1 - f))
     assert coefficient.margins["bribed"] == pytest.approx(expected, rel=1e-3)
@@ -126,7 +151,7 @@ def test_the_command_line_names_analyses_too(tmp_path: Path, capsys: Any) -> Non
     draft.write_text(draft_toml(request.draft), "utf-8")
     people = [str(draft), "--people", "2000"]
     assert run(["plan", "survey", *people]) == 0
-    assert "totals: bribed ± 0.0" in capsys.readouterr().out
+    assert "totals: bribed ±1" in capsys.readouterr().out
     servers = ["--dealer", "https://d.example", "--collector", "https://c.example"]
     words = ["--set", "analyses=groups: dept; pairs; regression: age", "-o", str(made)]
     assert run(["survey", "create", *people, *servers, *words]) == 0

@@ -95,10 +95,7 @@ def plans(wish: PlanWish) -> Mapping[str, DraftPlan | str]:
 
 def shown_margin(one: QuestionPlan, margin: float | None = None) -> str:
     """Half an interval of 95%: in percentage points, or in the unit of a number."""
-    margin = one.margin if margin is None else margin
-    if one.question.kind == "number":
-        return f"±{margin:.3g}"
-    return f"±{100 * margin:.2g} points" if margin < 1 else "says nothing"
+    return one.question.margin_words(one.margin if margin is None else margin)
 
 
 def margin_of(one: QuestionPlan, wish: PlanWish) -> float:

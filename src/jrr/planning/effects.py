@@ -17,20 +17,20 @@ Scale = Literal["difference", "log odds"]
 def group_stderr(
     chosen: Any, people: float, sums: float = 1, frequency: float | None = None
 ) -> float:
-    """Of a share among some people of a planned survey, where so many announced sums are added.
+    """Of a share or mean among some people, where so many announced sums are added.
 
     Args:
         chosen: how the question is asked: a `Plan`, or one of a number or of a shared coin.
-        people: in the group.
+        people: in the group, who report.
         sums: of cards that are added for them.
         frequency: their share; None: by the plan's criterion.
     """
     whole, mechanism = chosen.request.reporters, chosen.mechanism
-    noise = (chosen.stderr() if frequency is None else chosen.stderr(frequency)) ** 2
+    noise = (chosen.stated_stderr if frequency is None else chosen.stderr(frequency)) ** 2
     of_sum = 0.0
     if mechanism.announced:  # the noise of a sum does not shrink with the group
-        p, q = mechanism.coin.chances(mechanism.lie_words)
-        of_sum = mechanism.masks.variance_of(whole) / float(p - q) ** 2 / whole**2
+        each = chosen.unit / (float(mechanism.moments.gain[0]) * whole)  # what 1 of a sum moves
+        of_sum = mechanism.masks.variance_of(whole) * each**2
     own = max(noise - of_sum, 0.0) * whole / max(people, 1)
     return math.sqrt(own + sums * of_sum * (whole / max(people, 1)) ** 2)
 

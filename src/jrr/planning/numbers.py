@@ -7,7 +7,7 @@ Steps need no rounding to speak of; how many, and how wide a window, is what has
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -58,6 +58,20 @@ class NumberPlan(Shown):
     def mechanism(self) -> Mechanism:
         """What perturbs the number."""
         return self.question.mechanism
+
+    @property
+    def unit(self) -> float:
+        """What a share of 1 is in the unit of the number."""
+        return self._known.width
+
+    @property
+    def stated_stderr(self) -> float:
+        """What estimates will state: the largest error that there can be, whatever people say."""
+        moments = self.mechanism.moments
+        if not isinstance(moments.masks, WindowNoise):
+            return self.stderr()
+        rounded = replace(moments, masks=moments.masks.with_rounding())
+        return self.unit * math.sqrt(self.request.variance_of(rounded))
 
     @property
     def guarantees(self) -> Mapping[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from jrr._base import checks
 from jrr._base.documents import read_json
@@ -136,6 +136,7 @@ class Plan(Shown):
     kind: str = "rr"  # the family it was chosen from, or "auto"
     delta: float | None = None  # where it was planned in the view "everything"
     max_bytes: int = MAX_BYTES  # of a report, in an automatic choice
+    unit: ClassVar[float] = 1.0  # errors are of shares
 
     def __post_init__(self) -> None:
         request: object = self.request
@@ -162,6 +163,11 @@ class Plan(Shown):
                 f"dealer_epsilon={request.dealer_epsilon!r}, got {mechanism.brief()}, which "
                 f"has {reached!r} and {mechanism.epsilon('dealer')!r}"
             )
+
+    @property
+    def stated_stderr(self) -> float:
+        """What estimates are expected to state."""
+        return self.stderr()
 
     def stderr(
         self,

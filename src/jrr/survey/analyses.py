@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
 from jrr.estimation.told_sums import CROSSED_BY, why_no_cells
-from jrr.planning.effects import effect_stderr, group_stderr
+from jrr.planning.effects import effect_stderr
 from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
@@ -77,12 +77,14 @@ class AnalysisPlan:
         margins: question -> half of the expected interval of 95% (of groups of equal sizes, the
             smallest named cell; of pairs, of the change; of a regression, of the logarithm of odds
             for what half of the people are).
+        words: the same in words.
         refused: why it will not be possible; "" where it will.
         note: what to know of it.
     """
 
     analysis: Analysis
     margins: dict[str, float]
+    words: str
     refused: str = ""
     note: str = ""
 
@@ -103,6 +105,12 @@ def cells_for(draft: Draft) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*draft.cells, *(name for name in wanted if name in usable))))
 
 
+def cells_of(draft: Draft) -> int:
+    """How many cells the survey is to be closed on."""
+    values = covariates_of(draft.open)
+    return math.prod(len(values[name]) for name in cells_for(draft))
+
+
 def plan_analyses(
     draft: Draft, planned: "DraftPlan", min_cell: int, survey: "Survey | None" = None
 ) -> list[AnalysisPlan]:
@@ -116,7 +124,7 @@ def plan_analyses(
             is not made yet, and not all that stands against pairs is known.
     """
     values = covariates_of(draft.open)
-    cells = math.prod(len(values[name]) for name in cells_for(draft))
+    cells = cells_of(draft)
     people = planned.people * planned.response
     found = []
     for one in _analyses(draft):
@@ -136,18 +144,25 @@ def plan_analyses(
         factor = 1.0
         if one.kind == "pairs":
             size, sums, factor = people * planned.response, cells, math.sqrt(2)
-        margins = {
-            part.question.name: factor * quantile(0.95) * group_stderr(part.plan, size, sums)
-            if one.kind != "regression"
-            else _coefficient_margin(part, people, cells)
+        margins = [
+            (
+                part,
+                factor * part.margin_among(size / people, sums)
+                if one.kind != "regression"
+                else _coefficient_margin(part, cells),
+            )
             for part in planned.questions
             if part.question.name not in unpaired
             and (one.kind != "regression" or part.question.values == 2)
-        }
+        ]
         note = "; ".join([*filter(None, [note]), *(f"not {n}: {w}" for n, w in unpaired.items())])
         found.append(
             AnalysisPlan(
-                analysis=one, margins={} if refused else margins, refused=refused, note=note
+                analysis=one,
+                margins={} if refused else {part.question.name: margin for part, margin in margins},
+                words=", ".join(_words(one, *each) for each in margins),
+                refused=refused,
+                note=note,
             )
         )
     return found
@@ -171,9 +186,15 @@ def _analyses(draft: Draft) -> list[Analysis]:
     return [Analysis.read(words, draft) for words in draft.analyses]
 
 
-def _coefficient_margin(part: "QuestionPlan", people: float, sums: int) -> float:
+def _words(one: Analysis, part: "QuestionPlan", margin: float) -> str:
+    if one.kind == "regression":
+        return f"{part.question.name} ±{margin:.2g} of the log odds"
+    return f"{part.question.name} {part.question.margin_words(margin)}"
+
+
+def _coefficient_margin(part: "QuestionPlan", sums: int) -> float:
     """Of the coefficient of a logistic regression on what half of the people are."""
-    half, share = people / 2, USUAL_SHARE
+    half, share = part.plan.request.reporters / 2, USUAL_SHARE
     each = (half, half)
     error = effect_stderr(part.plan, (share, share), each, scale="log odds", sums=sums / 2)
     return quantile(0.95) * error
@@ -200,7 +221,6 @@ def analysis_lines(plans: Iterable[AnalysisPlan]) -> list[str]:
     """In words, one line for each."""
     found = []
     for plan in plans:
-        told = ", ".join(f"{name} ± {margin:.3g}" for name, margin in plan.margins.items())
-        words = f"not possible: {plan.refused}" if plan.refused else told
+        words = f"not possible: {plan.refused}" if plan.refused else plan.words
         found.append(f"{plan.analysis}: {words}" + (f" ({plan.note})" if plan.note else ""))
     return found

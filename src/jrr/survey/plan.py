@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import DEALER_ABOVE, LOST, Frequency, Request
 from jrr.planning.blocks import BlockPlan, plan_block
 from jrr.planning.choice import AUTO, cardless_words
+from jrr.planning.effects import group_stderr
 from jrr.planning.numbers import MASKED, PIECEWISE, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wave
+from jrr.survey.analyses import cells_of
 from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
@@ -46,6 +48,7 @@ class ItemPlan:
 
     block: BlockPlan
     number: int  # of the question in the block
+    unit: ClassVar[float] = 1.0  # of shares
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -68,6 +71,11 @@ class ItemPlan:
         """Of the share of one of its values."""
         return self.block.stderr(self.number, frequency)
 
+    @property
+    def stated_stderr(self) -> float:
+        """What estimates will state."""
+        return self.stderr()
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionPlan:
@@ -76,11 +84,18 @@ class QuestionPlan:
     question: Question
     epsilon: float  # of all its answers together
     plan: Plan | NumberPlan | ItemPlan  # of one answer: of each label, for "several"
+    sums: int = 1  # of cells, which add up to the total
 
     @cached_property
     def margin(self) -> float:
         """Half of the expected interval of 95%: of a share, or in the unit of a number."""
-        return quantile(0.95) * self.plan.stderr()
+        return self.margin_among(1.0, self.sums)
+
+    def margin_among(self, part: float, sums: float) -> float:
+        """The same for a part of those who answer, for whom so many sums are added."""
+        if (part, sums) == (1, 1):
+            return quantile(0.95) * self.plan.stated_stderr
+        return quantile(0.95) * group_stderr(self.plan, part * self.plan.request.reporters, sums)
 
     @property
     def bytes(self) -> int:
@@ -293,7 +308,7 @@ def plan_draft(
         raise checks.refusal("frequency", wish.frequency, "left out with several questions")
     total = draft.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
-    asked = _SharedPlan(n, total, cap, wish)
+    asked = _SharedPlan(n, total, cap, wish, cells_of(draft))
     questions = asked.questions(draft.sensitive, _shares(draft, asked), {})
     if draft.split == TOGETHER:
         shares = _shares_together(draft, asked)
@@ -357,6 +372,7 @@ class _SharedPlan:
     total: float
     cap: float
     wish: PlanOptions
+    sums: int
 
     def plan(self, question: Question, share: float, mechanism: str = AUTO) -> Plan | NumberPlan:
         """One answer of a question that has this share of the budget."""
@@ -386,6 +402,7 @@ class _SharedPlan:
                 question=one,
                 epsilon=share * self.total,
                 plan=items.get(one.name) or self.plan(one, share, self.wish.mechanism),
+                sums=self.sums,
             )
             for one, share in zip(asked, shares, strict=True)
         )

@@ -106,6 +106,12 @@ class Question:
             words = NO_YES
         return (*words, PREFER_NOT) if self.prefer_not else words
 
+    def margin_words(self, margin: float) -> str:
+        """Half an interval: in percentage points, or in the unit of a number."""
+        if self.kind == "number":
+            return f"±{margin:.3g}"
+        return f"±{100 * margin:.2g} points" if margin < 1 else "says nothing"
+
     def told(self, number: float) -> float:
         """What is told of a number: beyond an end that stands for more, that end."""
         least = self.low if self.or_less else -math.inf

@@ -80,8 +80,7 @@ class SensitiveQuestion:
 
     def margin_words(self, cards: int) -> str:
         """The same in words."""
-        margin = self.margin_of(cards)
-        return f"±{margin:.2g}" if self.number else f"±{100 * margin:.2g} points"
+        return self.asked.margin_words(self.margin_of(cards))
 
     @property
     def is_for_everybody(self) -> bool:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from jrr.cli.options import closed_deck_option, lost_option
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.progress import waiting
 from jrr.cli.values import COUNT, OLD_FILE
-
-if TYPE_CHECKING:
-    from jrr.survey.plan import QuestionPlan
 
 
 @click.command()
@@ -66,8 +62,8 @@ def survey(
             one.question.name,
             one.question.kind,
             show_epsilon(one.epsilon),
-            _margin(one, one.margin),
-            _margin(one, one.question.margin),
+            one.question.margin_words(one.margin),
+            one.question.margin_words(one.question.margin),
             one.plan.mechanism.name,
             str(one.bytes),
         )
@@ -104,7 +100,3 @@ def survey(
         costs_table(made.costs),
         *lines,
     )
-
-
-def _margin(one: "QuestionPlan", margin: float) -> str:
-    return f"±{margin:.3g}" if one.question.kind == "number" else f"±{100 * margin:.2g} points"
