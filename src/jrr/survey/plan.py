@@ -372,7 +372,7 @@ class _SharedPlan:
     total: float
     cap: float
     wish: PlanOptions
-    sums: int
+    sums: int = 1
 
     def plan(self, question: Question, share: float, mechanism: str = AUTO) -> Plan | NumberPlan:
         """One answer of a question that has this share of the budget."""
@@ -527,7 +527,7 @@ def _worst_margin(questions: Sequence[QuestionPlan]) -> float:
 def _miss_of(asked: _SharedPlan, question: Question, share: float) -> float:
     """That quotient for one question with so large a share of the budget."""
     word = "mrr" if asked.wish.mechanism == AUTO else asked.wish.mechanism  # mostly, and quick
-    return quantile(0.95) * asked.plan(question, share, word).stderr() / question.margin
+    return quantile(0.95) * asked.plan(question, share, word).stated_stderr / question.margin
 
 
 def _equally_missed(misses: Sequence[Callable[[float], float]], points: int) -> list[float]:
