@@ -14,6 +14,7 @@ from msgspec import structs
 
 import jrr
 from jrr._base.exact import SCALE
+from jrr._base.wording import show_epsilon
 from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.shifts import most_asked, truth_of
@@ -162,7 +163,8 @@ def test_a_number_has_a_coin_of_its_own() -> None:
     assert joint + number == pytest.approx(2.0, abs=1e-3)
     assert made.guarantee("everything") == pytest.approx(joint + number)
     words = consent_text(made, "en")
-    assert f"“A?”, “B?”, “C?” together ε = {joint:.4g}; “D?” ε = {number:.4g}" in words
+    shown = (show_epsilon(joint), show_epsilon(number))  # rounded up
+    assert "“A?”, “B?”, “C?” together ε = {}; “D?” ε = {}".format(*shown) in words
 
 
 @pytest.mark.parametrize("ask", ["auto", 2])
