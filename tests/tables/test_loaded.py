@@ -192,6 +192,13 @@ def test_weights_by_a_file(masked: LoadedSurvey, tmp_path: Path) -> None:
     file.write_text("sector,people\noffice,many\n", "utf-8")
     with pytest.raises(ArgumentError, match="line 2: people must be a number"):
         masked.weighted("cheated", file)
+    for wrong in ({"sector": "office"}, ["sector"], {("sector",): 3}):
+        with pytest.raises(ArgumentError, match="margins must be question -> answer -> people"):
+            masked.weighted("cheated", wrong)  # type: ignore[arg-type]
+    for people in ("1e-300", "1e308", "0", "nan"):
+        file.write_text(f"sector,people\noffice,{people}\nworkshop,1\n", "utf-8")
+        with pytest.raises(ArgumentError, match="people of office must be a number in 1e-9"):
+            masked.weighted("cheated", file)
     file.write_text("sector,people\noffice,1\noffice,2\n", "utf-8")
     with pytest.raises(ArgumentError, match="office must stand once"):
         read_margins(file)
@@ -232,7 +239,13 @@ def test_regressions_through_cells_and_person_by_person(
         masked.regress("cheated ~ sector + years")
     with pytest.raises(ArgumentError, match="weights must be left out where sums"):
         masked.regress("cheated ~ sector", weights=np.ones(PEOPLE))
-    for formula in ("cheated", "happy ~ sector", "happy ~ cheated:sector", "happy ~ log(cheated)"):
+    for formula in (
+        "cheated",
+        "cheated ~ cheated",
+        "happy ~ sector",
+        "happy ~ cheated:sector",
+        "happy ~ log(cheated)",
+    ):
         with pytest.raises(ArgumentError, match="formula must be"):
             plain.regress(formula)
 

@@ -154,6 +154,8 @@ def sides_of(formula: str, questions: Sequence[str]) -> Sides:
     if len(of_right) != 1:
         allowed = f"with one of {list(questions)} on the left, or one on the right"
         raise checks.refusal("formula", formula, allowed)
+    if left == of_right[0]:
+        raise checks.refusal("formula", formula, f"with another question than {left} on one side")
     terms = [term.strip() for term in right.split("+")]
     others = [term for term in terms if term != of_right[0]]
     if len(others) == len(terms) or any(speaks_of(term, of_right[0]) for term in others):

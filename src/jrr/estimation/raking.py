@@ -64,7 +64,7 @@ def rake(
         >>> rake(("place", "gender"), cells, [10, 30, 30, 10], margins).weights.round(3).tolist()
         [1.452, 0.849, 1.116, 0.652]
     """
-    if not margins:
+    if not questions_of(margins):
         raise ArgumentError("margins must hold at least one table, got none")
     sizes = np.asarray(amounts, np.float64)
     tables, merged = [], []
@@ -95,6 +95,21 @@ def rake(
     )
 
 
+def questions_of(margins: object) -> tuple[str, ...]:
+    """The questions that margins are of.
+
+    Raises:
+        ArgumentError: they are no tables by question.
+    """
+    if not isinstance(margins, Mapping) or not all(
+        isinstance(key, str | tuple) and isinstance(table, Mapping)
+        for key, table in margins.items()
+    ):
+        raise checks.refusal("margins", margins, "question -> answer -> people")
+    names = [one for key in margins for one in ((key,) if isinstance(key, str) else key)]
+    return tuple(dict.fromkeys(names))
+
+
 def _targets(
     by: Sequence[str],
     cells: Sequence[Mapping[Answers, int]],
@@ -111,7 +126,7 @@ def _targets(
     for answers, people in table.items():
         key = (answers,) if isinstance(answers, str) else tuple(answers)
         said = f"people of {' × '.join(key)}"
-        amounts[key] = checks.real(said, people, "a number above 0", 0.0, open_low=True)
+        amounts[key] = checks.real(said, people, "a number in 1e-9..1e15", 1e-9, 1e15)
     groups = hang_together(
         [{tuple(answers[at] for at in places) for answers in cell} for cell in cells]
     )

@@ -32,7 +32,7 @@ from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.groups import GroupEstimates
 from jrr.estimation.means import MeanEstimate
-from jrr.estimation.raking import Margins
+from jrr.estimation.raking import Margins, questions_of
 from jrr.estimation.scale_means import ScaleMean, scale_mean
 from jrr.estimation.told_sums import CardSums, why_no_cells, why_not_by
 from jrr.survey.other_waves import AFTER, BEFORE, YES, needs_sums, wave_columns, why_no_pairs
@@ -345,8 +345,7 @@ class LoadedSurvey:
             **population: as for `Cells.weighted`.
         """
         table = read_margins(margins) if isinstance(margins, str | Path) else margins
-        wanted = [one for key in table for one in ((key,) if isinstance(key, str) else key)]
-        return self.cells(name, *dict.fromkeys(wanted)).weighted(table, **population)
+        return self.cells(name, *questions_of(table)).weighted(table, **population)
 
     def two_way(self, first: str, second: str | None = None, **wish: Any) -> TwoWayTable:
         """Which answers to two sensitive questions go together, among those asked both.
