@@ -7,7 +7,7 @@
     is [block_bound]. *)
 
 From Coq Require Import Reals Lra Lia ZArith List Bool Arith FinFun.
-From JRR Require Import laws model person masks announcements privacy coins epsilon theorems.
+From JRR Require Import laws model person masks announcements privacy coins window epsilon theorems.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -344,4 +344,64 @@ Proof.
     pose proof (exp_pos c). pose proof (exp_pos d). split.
     + rewrite exp_eps, exp_plus. unfold p, q. field. repeat split; nra.
     + apply Rmult_lt_0_compat; auto. assert (0 < / exp c) by (apply Rinv_0_lt_compat; auto). nra.
+Qed.
+
+(** A number told by any coin with positive chances, as by a window: for every peak m some view has, for
+    every answer, a probability proportional to the coin's chances seen through that peak. So no bound
+    smaller than that of [window_private] holds. *)
+Corollary window_attained N P a b e t (announced : bool) m (xs xs' : list (nat * R)) y y' :
+  0 < a -> 0 <= b -> 0 < e -> (0 < N)%nat ->
+  (forall r, In r (xs ++ xs') -> (forall u, (u < N)%nat -> 0 < rounded P r u) /\
+    is_law (vec any 1) (number_coin N P r)) ->
+  neighbours t xs xs' -> nth_error xs t = Some y -> nth_error xs' t = Some y' ->
+  let es := if announced then [e] else [] in
+  let c := a + b + (if announced then e else 0) in
+  exists E C, 0 < C /\
+    Pr (number_coin N P) a b es 1 t (fun _ => ask_all) xs E = C * through c N (rounded P y) m /\
+    Pr (number_coin N P) a b es 1 t (fun _ => ask_all) xs' E = C * through c N (rounded P y') m.
+Proof.
+  intros Ha Hb He HN Pos Nb X X' es c.
+  assert (Ht : (t < length xs)%nat) by (apply nth_error_Some; congruence).
+  assert (Len : length (one_number N) = N) by (unfold one_number; rewrite map_length, seq_length; auto).
+  assert (Fw : Forall (vec any 1) (one_number N)).
+  { unfold one_number. apply Forall_map, Forall_forall. intros u _. split; [auto|apply Forall_any]. }
+  assert (Word : forall u, (u < N)%nat -> nth u (one_number N) [] = [Z.of_nat u]).
+  { intros u Hu. unfold one_number. rewrite (nth_indep _ [] [Z.of_nat 0]) by (rewrite map_length, seq_length; lia).
+    rewrite (map_nth (fun u => [Z.of_nat u])), seq_nth by lia. auto. }
+  assert (Lw : forall r, In r (xs ++ xs') ->
+      Sum (vec any 1) (fun u => number_coin N P r u * exp (- (c * IZR (dist u [Z.of_nat m])))) =
+      through c N (rounded P r) m).
+  { intros r Hr. unfold number_coin.
+    etransitivity; [apply (code_Sum 1 (one_number N) (rounded P r) (fun u => exp (- (c * IZR (dist u [Z.of_nat m])))))|].
+    - auto.
+    - rewrite Len. intros u Hu. left. apply Pos; auto.
+    - intros; left; apply exp_pos.
+    - rewrite Len. unfold through. apply fsum_ext. intros u Hu. apply in_seq in Hu. rewrite Word by lia.
+      unfold peak. simpl dist. rewrite Z.add_0_r. auto. }
+  assert (At : forall r, In r (xs ++ xs') -> 0 < number_coin N P r [0%Z]).
+  { intros r Hr. unfold number_coin, code. rewrite Len. destruct N as [|N']; [lia|].
+    apply Rlt_le_trans with (rounded P r 0); [apply Pos; auto; lia|].
+    cbn [seq fsum]. rewrite Word by lia. destruct (eq_zs [Z.of_nat 0] [0%Z]) as [_|F]; [|destruct F; auto].
+    assert (0 <= fsum (fun y0 => if eq_zs (nth y0 (one_number (S N')) []) [0%Z] then rounded P r y0 else 0) (seq 1 N')).
+    { apply fsum_pos, Forall_forall. intros u Hu. apply in_seq in Hu. destruct (eq_zs _ _); [|lra].
+      left. apply Pos; auto; lia. }
+    lra. }
+  set (us := repeat [0%Z] (length xs)).
+  destruct (attained (number_coin N P) a b e 1 t [Z.of_nat m] announced xs xs' us [0%Z]) as (E & C & HC & P1 & P2); auto.
+  - apply Forall_forall. intros r Hr. apply Pos. apply in_or_app; auto.
+  - apply Forall_forall. intros r Hr. apply Pos. apply in_or_app; auto.
+  - unfold us. split; [apply repeat_length|]. apply Forall_repeat. split; auto. apply Forall_any.
+  - unfold us. apply (nth_zeros [0%Z]).
+  - assert (U : upd t (fun _ => [0%Z]) us = us).
+    { unfold us. generalize (length xs). clear. intros k. revert t.
+      induction k; intros [|t]; simpl; auto. f_equal. auto. }
+    rewrite U. unfold us.
+    assert (At' : forall r, In r xs -> 0 < number_coin N P r [0%Z]) by (intros; apply At, in_or_app; auto).
+    clear - At'. induction xs as [|x xs IH]; simpl; [lra|].
+    apply Rmult_lt_0_compat; [apply At'; left; auto|apply IH; intros; apply At'; right; auto].
+  - exists E, C. fold es in P1, P2. simpl repeat in P1, P2.
+    rewrite (nth_map (number_coin N P)), X in P1. rewrite (nth_map (number_coin N P)), X' in P2.
+    change (if announced then [e] else []) with es in P1, P2. fold c in P1, P2.
+    rewrite Lw in P1 by (apply in_or_app; left; apply nth_error_In with t; auto).
+    rewrite Lw in P2 by (apply in_or_app; right; apply nth_error_In with t; auto). auto.
 Qed.
