@@ -93,6 +93,8 @@ def test_names_that_python_does_not_know(call: Callable[[], object]) -> None:
 def test_names_that_are_like_no_other_are_refused_with_all() -> None:
     with pytest.raises(TypeError, match="it has n, epsilon, colluders"):
         jrr.plan(people=100)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"no argument 'epsilon': see MRR.for_epsilon\(\)"):
+        jrr.MRR(n=100, epsilon=1.0)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("words", [["survy"], ["1", "2", "3"], ["of=7"], ["eps="], ["n"]])

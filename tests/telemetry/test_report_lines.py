@@ -177,6 +177,9 @@ def test_reports_without_their_mark_are_not_written(tmp_path: Path) -> None:
     m = jrr.DRR(40, truth=0.2)
     with pytest.raises(ArgumentError, match="carded"):
         jrr.write_reports(tmp_path / "reports.jsonl", m, np.array([0, 1]))
+    swapped: Any = [0, 1]
+    with pytest.raises(ArgumentError, match="asked must be what made the reports"):
+        jrr.write_reports(tmp_path / "reports.jsonl", swapped, m)
     assert not list(tmp_path.iterdir())
 
 

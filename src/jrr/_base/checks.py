@@ -43,7 +43,7 @@ def names_checked(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def called(*values: P.args, **named: P.kwargs) -> T:
         if not named.keys() <= {*allowed}:
-            _refuse_names(call, named.keys() - {*allowed}, allowed)
+            _refuse_names(call, named.keys() - {*allowed}, allowed, *values[:1])
         return function(*values, **named)
 
     return called
@@ -55,10 +55,14 @@ def init_checked(made: type[T]) -> type[T]:
     return made
 
 
-def _refuse_names(call: str, unknown: Collection[str], allowed: Sequence[str]) -> None:
+def _refuse_names(
+    call: str, unknown: Collection[str], allowed: Sequence[str], owner: object = None
+) -> None:
     from difflib import get_close_matches  # seldom needed
 
     for name in unknown:
+        if name.startswith("eps") and "epsilon" not in allowed and hasattr(owner, "for_epsilon"):
+            raise TypeError(f"{call}() has no argument {name!r}: see {call}.for_epsilon()")
         begins = [one for one in allowed if one.startswith(name)]
         close = begins or get_close_matches(name, allowed, 1)
         listed = ", ".join(one for one in allowed if one not in ("self", "cls"))

@@ -69,6 +69,8 @@ def write_reports(
         >>> folder.cleanup()
     """
     out = Path(path)
+    if not hasattr(asked, "reports_to_json"):
+        raise checks.refusal("asked", asked, "what made the reports, which come after it")
     if out.suffix.lower() not in ENDINGS:
         raise checks.refusal("path", str(path), f"a name that ends in one of {list(ENDINGS)}")
     if out.exists() and not force:
