@@ -25,6 +25,7 @@ from jrr.reporting.cost_words import shown_costs
 from jrr.reporting.numerals import Numerals
 from jrr.research.processes import Running, free_port, running
 from jrr.survey.draft import Draft
+from jrr.survey.ethics import ethics_document
 from jrr.survey.plan import PlanOptions, plan_draft
 from jrr.survey.survey import Survey, read_survey
 from tests.browsing import LOOKS, SCREENSHOTS
@@ -157,11 +158,13 @@ def sums_carried(researcher: Hand, dealer: Hand, survey: Survey, button: str) ->
     researcher.press("Finish")
 
 
-def told_again(researcher: Hand, dealer: Hand, survey: Survey) -> None:
+def told_again(researcher: Hand, dealer: Hand, survey: Survey, looks: Looks) -> None:
     """The second sums of a wave, once the next one is closed; then the key is burned."""
     dealer.go(f"/surveys/{survey.hash}")
     dealer.reads("The key is kept for one more sum")
+    looks(dealer.page, "dealer-keeps")
     researcher.go(f"/surveys/{survey.hash}/close")
+    looks(researcher.page, "close-again")
     researcher.page.get_by_label("I am sure: ask for the sum").check()
     researcher.press("Ask for the second sum")
     researcher.reads("has still to announce")
@@ -256,6 +259,11 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             assert not first.pilot
             researcher.go(f"/surveys/{first.hash}/ethics")
             told = researcher.page.locator("body").inner_text()
+            # The server's policy lets nothing run there, not even axe-core.
+            printed = researcher.page.context.new_page()
+            printed.set_content(ethics_document(first).page())
+            looks(printed, "ethics")
+            printed.close()
             for words in (first.hash, server.url, collector.url, "For science.", "second sum"):
                 assert words in told
             assert "is kept after the end, for one more sum" in told
@@ -364,7 +372,7 @@ def test_a_whole_study(browser: Any, page_url: str, axe_script: str, tmp_path: P
             )
             near(later.estimate("bribed", SURE)["estimate"], bribed(range(1, 21)))
             figures_stand(researcher.page, later)
-            told_again(researcher, dealer, first)
+            told_again(researcher, dealer, first, looks)
             researcher.go(f"/surveys/{second.hash}/waves?since={first.hash}&paired=yes")
             researcher.reads("from wave 1 to wave 2")
             change = later.change(first, paired=True, wish=SURE)["changes"]

@@ -60,8 +60,8 @@ class EthicsDocument:
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
             '<meta http-equiv="Content-Security-Policy" '
             "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-            f"<title>{title}</title>\n<style>{STYLE}.lines{{white-space:pre-line}}</style>\n"
-            f'</head>\n<body>\n<h1 dir="auto">{title}</h1>\n{body}\n</body>\n</html>\n'
+            f"<title>{title}</title>\n<style>{STYLE}.lines{{white-space:pre-line}}body{{overflow-wrap:anywhere}}</style>\n"
+            f'</head>\n<body>\n<main><h1 dir="auto">{title}</h1>\n{body}\n</main></body>\n</html>\n'
         )
 
 
@@ -111,7 +111,7 @@ class _Writer:
         if survey.waves > 1:
             lines.append(say("waves", wave=str(survey.wave), waves=str(survey.waves)))
         if survey.opens or survey.closes:
-            known = [one or say("open_end") for one in (survey.opens, survey.closes)]
+            known = [_minute(one) or say("open_end") for one in (survey.opens, survey.closes)]
             lines.append(say("times", opens=known[0], closes=known[1]))
         if survey.pilot:
             lines.append(say("pilot"))
@@ -127,7 +127,7 @@ class _Writer:
         survey, say = self.survey, self.say
         until = say("until_deleted")
         if survey.keep_days is not None:
-            until = say("until_day", days=str(survey.keep_days), closes=str(survey.closes))
+            until = say("until_day", days=str(survey.keep_days), closes=_minute(survey.closes))
         rows = [
             (say("where"), say("what"), say("how_long")),
             (say("device"), say("device_what"), say("device_long")),
@@ -161,6 +161,11 @@ class _Writer:
         values = {"days": str(self.survey.keep_days)}
         lines = tuple(self.say(key, **values) for key in (*keys, "backups", "audit"))
         return Section(self.say("withdrawal"), lines)
+
+
+def _minute(time: str | None) -> str:
+    """As people write it; "" where there is none."""
+    return (time or "")[:16].replace("T", " ")
 
 
 def _section_html(section: Section) -> str:
