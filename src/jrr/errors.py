@@ -14,6 +14,8 @@ The number is the exit code of a command that ends so (docs/cli.md). JrrError is
 because callers of the first versions caught it as one.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -62,6 +64,15 @@ class MissingExtraError(JrrError):
         # Nothing is on PyPI yet, so that the bare name would install what is not ours.
         how = "" if extra is None else f": pip install '.[{extra}]' in a clone of jrr"
         super().__init__(needs + how)
+
+
+@contextmanager
+def needed(needs: str, extra: str) -> Iterator[None]:
+    """Say which extra has what an import inside does not find: "QR codes need" segno."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"{needs} {error.name}", extra) from None
 
 
 class InterruptedRunError(JrrError):

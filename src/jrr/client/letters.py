@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jrr._base import checks
-from jrr.errors import MissingExtraError
+from jrr.errors import needed
 from jrr.protocol.texts import split_link
 from jrr.reporting.catalogue import known_languages, text, texts
 
@@ -218,10 +218,8 @@ _BORDER = 4  # white around the code, as readers need it
 
 
 def _code(text: str) -> Any:
-    try:
+    with needed("QR codes need", "cli"):
         import segno
-    except ModuleNotFoundError:
-        raise MissingExtraError("QR codes need segno", "cli") from None
     return segno.make(text, error="m", micro=False)
 
 

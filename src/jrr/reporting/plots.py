@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jrr._base.files import replace_whole
-from jrr.errors import ArgumentError, MissingExtraError
+from jrr.errors import ArgumentError, needed
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
 from jrr.mechanisms.informed_search import losses_of_everything
@@ -238,10 +238,8 @@ def label_axes(axes: "Axes", across: str, up: str, title: str) -> None:
 
 def new_figure(width: float, height: float) -> "Figure":
     """An empty figure that belongs to no screen."""
-    try:
+    with needed("pictures need", "plots"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib", "plots") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

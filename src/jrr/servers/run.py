@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from sqlalchemy import Engine
 
-from jrr.errors import ArgumentError, JrrError, MissingExtraError
+from jrr.errors import ArgumentError, JrrError, needed
 from jrr.protocol.states import Role
 from jrr.servers.common.connections import BACKLOG, DEADLINE, Connection, Server
 from jrr.servers.common.database import connect, prepare
@@ -85,10 +85,8 @@ def serve(
 
 def _add_console(app: Any, settings: Settings, engine: Engine) -> None:
     """Pages for the operator: a room above this one, named and not imported."""
-    try:
+    with needed("the console needs", "console"):
         console = import_module(CONSOLE)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the console needs {error.name}", "console") from None
     console.add_console(app, settings, engine)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.errors import ArgumentError, DamagedError, MissingExtraError
+from jrr.errors import ArgumentError, DamagedError, needed
 
 ENDINGS = (".xlsx", ".sav", ".zsav", ".dta")
 
@@ -43,10 +43,8 @@ def read_foreign(path: Path) -> Any:
 
 
 def _read_spreadsheet(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
-    try:
+    with needed(f"{path} needs", "formats"):
         import openpyxl
-    except ModuleNotFoundError:
-        raise MissingExtraError(f"{path} needs openpyxl", "formats") from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = [tuple(row) for row in book.worksheets[0].iter_rows(values_only=True)]
@@ -64,10 +62,8 @@ def _read_spreadsheet(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
 
 
 def _read_statistics(path: Path) -> tuple[list[str], list[Sequence[Any]]]:
-    try:
+    with needed(f"{path} needs", "formats"):
         import pyreadstat
-    except ModuleNotFoundError:
-        raise MissingExtraError(f"{path} needs pyreadstat", "formats") from None
     read = pyreadstat.read_dta if path.name.lower().endswith(".dta") else pyreadstat.read_sav
     try:
         columns, about = read(str(path), output_format="dict")

@@ -16,7 +16,7 @@ from jrr._base import checks
 from jrr.cli.output import json_option, show, unwrapped
 from jrr.cli.progress import waiting
 from jrr.cli.values import COUNT, FILE, FOLDER
-from jrr.errors import MissingExtraError, UnreachableError
+from jrr.errors import UnreachableError, needed
 from jrr.servers.common.settings import PORTS
 
 if TYPE_CHECKING:
@@ -61,11 +61,9 @@ def all_servers(
     Ctrl-C; with a draft a third one, the answer page. Whoever runs both can put cards and
     reports together: for a real survey, two parties run one each.
     """
-    try:
+    with needed("servers need", "serve"):
         from jrr.research.processes import running
         from jrr.research.sample_survey import begin_sample
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     certificate, host = None, phone or "127.0.0.1"
     if phone is not None:

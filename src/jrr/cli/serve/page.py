@@ -6,7 +6,7 @@ from contextlib import suppress
 import click
 
 from jrr.cli.output import json_option, show, unwrapped
-from jrr.errors import MissingExtraError
+from jrr.errors import needed
 
 PORT = 8003  # after those of the servers
 
@@ -48,12 +48,10 @@ def page(
     the link PAGE/page/#survey=LINK&invitation=INVITATION: what follows the # never leaves their
     browser. Better not run by the collector, whose page could send anything.
     """
-    try:
+    with needed("servers need", "serve"):
         from jrr.servers.page.app import START, page_app
         from jrr.servers.page.files import page_files, page_hash
         from jrr.servers.run import run_app
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     if only_hash:
         files = page_files()

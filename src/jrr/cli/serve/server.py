@@ -10,7 +10,7 @@ import click
 from jrr.cli.options import F, all_of
 from jrr.cli.output import json_option, show
 from jrr.cli.values import FILE
-from jrr.errors import MissingExtraError
+from jrr.errors import needed
 from jrr.servers.common.settings import PORTS
 
 
@@ -36,11 +36,9 @@ def _options(role: str) -> Callable[[F], F]:
 
 
 def _run(role: str, *, config: Path | None, pages: bool, **options: Any) -> None:
-    try:
+    with needed("servers need", "serve"):
         from jrr.servers import run as server
         from jrr.servers.common import settings
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     def load() -> settings.Settings:
         return settings.load(role, config, console="on" if pages else None, **options)

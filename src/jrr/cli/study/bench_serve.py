@@ -8,7 +8,7 @@ import click
 
 from jrr._base import checks
 from jrr.cli.output import json_option, make_table, show
-from jrr.errors import MissingExtraError
+from jrr.errors import needed
 
 
 @click.command()
@@ -35,11 +35,9 @@ def serve(
     throughput, percentiles of latency (from when a request was due), refusals by reason, and
     reports that were acknowledged and are not stored (lost) or stored and never sent (doubled).
     """
-    try:
+    with needed("servers need", "serve"):
         from jrr.research.load.measure import gather, put_under_load
         from jrr.research.processes import running
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"servers need {error.name}", "serve") from None
 
     people = checks.integer("rate times seconds", int(rate * seconds), 1, 5_000_000)
     checks.integer("processes", processes, 1, 64)

@@ -8,18 +8,14 @@ from typing import Any
 import pyarrow.dataset
 
 from jrr._base import checks
-from jrr.errors import DamagedError, MissingExtraError
+from jrr.errors import DamagedError, needed
 from jrr.tables.engines.base import DatabaseTable, Engine, quoted
 from jrr.tables.folders import ParquetFolder, open_table
 from jrr.tables.formats import Batches, Table, WholeTable
 from jrr.tables.progress import Progress
 
-try:
+with needed("this engine needs", "engines"):
     import duckdb
-except ModuleNotFoundError as error:
-    if error.name != "duckdb":
-        raise
-    raise MissingExtraError("this engine needs duckdb", "engines") from None
 
 MEMORY = "1500MB"  # beyond it DuckDB writes to the disk
 _ASKED_EVERY = 0.2  # seconds between two looks at how far a query is

@@ -10,16 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.errors import MissingExtraError
+from jrr.errors import needed
 from jrr.tables.formats import Table
 from jrr.tables.names import GROUP, MISSING, ROWS
 
-try:
+with needed("this engine needs", "engines"):
     import ibis
-except ModuleNotFoundError as error:
-    if error.name != "ibis":
-        raise
-    raise MissingExtraError("this engine needs ibis-framework", "engines") from None
 
 
 def counting_query(

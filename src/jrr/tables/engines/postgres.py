@@ -8,17 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.errors import ArgumentError, MissingExtraError, UnreachableError
+from jrr.errors import ArgumentError, UnreachableError, needed
 from jrr.tables.engines.base import DatabaseTable, Engine, quoted
 from jrr.tables.formats import Batches, Table
 from jrr.tables.progress import Progress
 
-try:
+with needed("this engine needs", "engines"):
     import psycopg
-except ModuleNotFoundError as error:
-    if error.name != "psycopg":
-        raise
-    raise MissingExtraError("this engine needs psycopg", "engines") from None
 
 _SCHEMES = ("postgresql://", "postgres://")
 # PostgreSQL's numbers of types -> Arrow's types; anything else is text.
