@@ -88,6 +88,9 @@ def test_the_table_of_liars() -> None:
     rows = {line.split("|")[1].strip(): line for line in lines[2:]}
     settings = [Setting(), Setting(epsilon=1.0, cap=3.0)]
     names = {"MRR, closed deck": "MRR closed", "MRR, announced sum": "MRR announced"}
+    (proved,) = (line for row, line in rows.items() if row.startswith("MRR, verified"))
+    moved = [f"{setting.reach('MRR verified'):.1f}" for setting in settings]
+    assert " / ".join(moved) == proved.split("|")[2].strip()
     for row in ("RR", "JRR", "DRR", *names):
         shown = re.findall(r"-?[\d,.]+\d", "".join(rows[row].split("|")[2:5]))
         mechanisms = [setting.mechanisms[names.get(row, row)] for setting in settings]

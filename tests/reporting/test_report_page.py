@@ -133,6 +133,8 @@ REPORT = SurveyReport(
     learnt=learnt(),
     deals=True,
     announces=True,
+    verified=False,
+    one_liar=(40.0, 40.0),
     by_invitation=True,
 )
 
@@ -307,7 +309,13 @@ def test_limits_are_those_of_this_survey() -> None:
     assert any("This page shows 11 intervals" in one and "about 0.6 of" in one for one in words)
     assert any("asked of some people only" in one for one in words)
     calm = replace(REPORT, questions=(YES_NO,), groupings=(), simultaneous=True)
-    assert len(limits_in_words(calm)) == 3
+    assert len(limits_in_words(calm)) == 4
+    assert any("by up to 40" in one for one in limits_in_words(calm))
+    proved = limits_in_words(replace(calm, verified=True, one_liar=(2.2, 40.0)))
+    assert any("hold an answer by up to 2.2" in one for one in proved)
+    assert any("were verified" in one and "could have moved" in one for one in proved)
+    assert not any("A dishonest dealer" in one for one in proved)
+    assert len(limits_in_words(replace(calm, one_liar=(0.0, 0.0)))) == 3  # means only
     public = limits_in_words(replace(calm, by_invitation=False, deals=False))
     assert any("no invitations" in one for one in public)
     assert not any("dealer" in one for one in public)

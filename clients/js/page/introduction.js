@@ -170,6 +170,7 @@ export function ownDetails(asked, table, mechanisms, text, language, spent) {
   const names = hosts(asked, language);
   const against = text(`against_${table.study.collector.view}`, names);
   const lines = [];
+  if (asked.dealing.verified) lines.push(text("details_verified"));
   if (!asked.invitations) lines.push(text("details_public"));
   if (spent.answers) {
     const together = rounded(spent.epsilon, language);

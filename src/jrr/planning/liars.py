@@ -1,21 +1,28 @@
 """What one contributor who lies can do to an estimate, for plans and for measured attacks."""
 
+from typing import Any
+
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
 
 USUAL_SHARE = 0.1  # of people who hold the answer, where nothing is known: it matters by < 1 person
 
 
-def liar_bias(mechanism: Mechanism, frequency: float = USUAL_SHARE, value: int = 1) -> float:
+def liar_bias(
+    mechanism: Mechanism, frequency: float = USUAL_SHARE, value: int = 1, verified: bool = False
+) -> float:
     """By how many people one contributor who supports a value all it can moves its estimate.
 
     On average over contributors of whom `frequency` hold the value anyway. Masked reports may be
-    any number that the collector accepts, up to B+1: that is (B+1-q)/λ - f people.
+    any number that the collector accepts, up to B+1: that is (B+1-q)/λ - f people. Verified ones
+    are a mask and what the coin can say, 1 at most: (1-q)/λ - f; a liar who says that there was no
+    card has nothing to prove, and moves as many as under RR.
 
     Args:
         mechanism: what perturbs the answers.
         frequency: the share of people who hold the value.
         value: which one.
+        verified: whether answers behind announced masks are proved to be possible ones.
 
     Returns:
         The number of people.
@@ -24,17 +31,25 @@ def liar_bias(mechanism: Mechanism, frequency: float = USUAL_SHARE, value: int =
         >>> import jrr
         >>> round(liar_bias(jrr.plan(10_000, 1.0).mechanism))
         40
+        >>> round(liar_bias(jrr.plan(10_000, 1.0).mechanism, verified=True), 1)
+        1.5
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     q, gain = lie_and_gain(mechanism, value)
-    return (mechanism.most_support - q) / gain - frequency
+    if not (verified and mechanism.announced):
+        return (mechanism.most_support - q) / gain - frequency
+    masked: Any = mechanism
+    base, alone = lie_and_gain(mechanism, value, carded=False)
+    most = float(masked.coin.largest)
+    return max((most - q) / gain, (most - base) / alone) - frequency
 
 
-def lie_and_gain(mechanism: Mechanism, value: int) -> tuple[float, float]:
+def lie_and_gain(mechanism: Mechanism, value: int, carded: bool = True) -> tuple[float, float]:
     """The chance that a report supports a value that is not held, and how much oftener a held one.
 
     That is q and λ = p - q.
     """
     moments, at = mechanism.moments, checks.integer("value", value, 0, mechanism.k - 1)
+    moments = moments if carded else moments.without_cards()
     at = at if len(moments.q) > 1 else 0  # one entry where all values are treated alike
     return float(moments.q[at]) + moments.base, float(moments.gain[at])

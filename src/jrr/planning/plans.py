@@ -202,6 +202,11 @@ class Plan(Shown):
         return one_liar(self.mechanism, self.request)
 
     @property
+    def one_liar_verified(self) -> float:
+        """The same where cards are verified; of mechanisms whose cards cannot be, no other."""
+        return one_liar(self.mechanism, self.request, verified=True)
+
+    @property
     def view(self) -> PlanView:
         """The view in which the ε asked for is kept."""
         return "cards" if self.delta is None else "everything"
@@ -463,11 +468,11 @@ def stderr(mechanism: Mechanism, request: Request, frequency: float | None = Non
     return math.sqrt(request.expected_variance(mechanism))
 
 
-def one_liar(mechanism: Mechanism, request: Request) -> float:
+def one_liar(mechanism: Mechanism, request: Request, verified: bool = False) -> float:
     """By how many people one liar can move an estimated count, at the share that is expected."""
     known = request.frequency
     share = known[0] if isinstance(known, tuple) else known  # of an interval: where it is most
-    return liar_bias(mechanism, USUAL_SHARE if share is None else share)
+    return liar_bias(mechanism, USUAL_SHARE if share is None else share, verified=verified)
 
 
 def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:

@@ -130,6 +130,8 @@ class SurveyReport:
     learnt: CostTable  # what one answer, this wave and the whole study can tell
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
+    verified: bool  # whether dealers committed to cards, and answers were proved
+    one_liar: tuple[float, float]  # people whom one liar moves at most: as it is, and unverified
     by_invitation: bool
     pilot: bool = False  # a test, and no result
 

@@ -123,7 +123,12 @@ def limits_in_words(report: SurveyReport) -> list[str]:
     say, numerals = sayer(report), Numerals(report.language)
     sampled = report.population != "respondents"
     found = [say("limits.sample" if sampled else "limits.selection"), say("limits.honesty")]
-    if report.deals:
+    moved, without = (numerals.number(people, 1) for people in report.one_liar)
+    if report.one_liar[0]:  # of means only nothing is known
+        found.append(say("limits.liar", people=moved))
+    if report.verified:
+        found.append(say("limits.verified", people=without))
+    elif report.deals:
         found.append(say("limits.dealer"))
     if not report.by_invitation:
         found.append(say("limits.repeats"))

@@ -68,6 +68,7 @@ def _details(survey: "Survey", language: str) -> list[str]:
 
     texts = {one.name: say("quoted", words=one.text[language]) for one in survey.questions}
     lines = [say(f"cards_of_{survey.dealing.word}")] if survey.deals else []
+    lines += [say("verified")] if survey.dealing.is_verified else []
     lines += cost_lines(survey.costs, language)
     entries = answers_by_entry(survey)
     if len(entries) > 1:

@@ -44,6 +44,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
         "learnt": costs_of_plan(chosen_plan, delta).to_dict(),
         "stderr": chosen_plan.stderr(),
         "one_liar": chosen_plan.one_liar,
+        "one_liar_verified": chosen_plan.one_liar_verified,
         "costs": asdict(chosen_plan.costs),
         "by_lost": [
             {"lost": row.lost, "stderr": dict(row.stderr)} for row in lost_cards(chosen_plan)
@@ -200,7 +201,13 @@ def answer_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
         )
     yield (
         "One contributor who sends what it likes can move the number of people who are estimated "
-        f"to hold an answer by {_people(chosen_plan.one_liar)}."
+        f"to hold an answer by {_people(chosen_plan.one_liar)}"
+        + (
+            f"; in a survey over a network, where cards are verified unless told otherwise, by "
+            f"{_people(chosen_plan.one_liar_verified)}."
+            if mechanism.announced
+            else "."
+        )
     )
     yield f"Chosen: {mechanism.brief()}"
 

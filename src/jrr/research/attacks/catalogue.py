@@ -23,6 +23,8 @@ from jrr.research.attacks.cards import (
     sybil_epsilon,
 )
 
+VERIFIED = "MRR verified"  # as surveys over a network are, unless told otherwise
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -53,6 +55,12 @@ class Setting:
             )
             for name, announced in (("MRR closed", False), ("MRR announced", True))
         }
+
+    def reach(self, name: str) -> float:
+        """By how many people one liar moves the estimate of a mechanism, or of verified masks."""
+        verified = name == VERIFIED
+        mechanism = self.mechanisms["MRR announced" if verified else name]
+        return liar_bias(mechanism, self.frequency, verified=verified)
 
     def _planned(self, kind: str, cap: float | None) -> Mechanism:
         known = self.frequency if kind == "jrr" else None  # the only one that must know it
@@ -176,10 +184,8 @@ def _refusal(setting: Setting) -> Attack:
 
 
 def _poisoning(setting: Setting) -> Attack:
-    numbers = {
-        name: liar_bias(setting.mechanisms[name], setting.frequency)
-        for name in ("RR", "JRR", "DRR", "DRR capped", "OUE", "OLH", *MASKS)
-    }
+    names = ("RR", "JRR", "DRR", "DRR capped", "OUE", "OLH", *MASKS, VERIFIED)
+    numbers = {name: setting.reach(name) for name in names}
     return Attack(
         "poisoning",
         "contributors who send what they like",
@@ -189,7 +195,9 @@ def _poisoning(setting: Setting) -> Attack:
         f"with OUE and {numbers['OLH']:.1f} with OLH: these cards neither help nor hinder liars. "
         "Under MRR a liar can send any number that a card could explain: "
         f"{numbers['MRR closed']:,.0f} counts (closed deck), "
-        f"{numbers['MRR announced']:,.0f} (announced sum).",
+        f"{numbers['MRR announced']:,.0f} (announced sum); verified, as over a network, "
+        f"{numbers[VERIFIED]:.1f}. 1% of liars move shares by {numbers[VERIFIED]:.1f} points then; "
+        f"one alone by {100 * numbers['MRR announced'] / setting.n:.1f} without.",
     )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jrr.planning.liars import liar_bias
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.privacy.cost_table import belief
 from jrr.reporting.plots import COLOURS, label_axes, new_figure, save
@@ -18,7 +17,7 @@ from jrr.research.attacks.cards import (
     swap_bias,
     sybil_epsilon,
 )
-from jrr.research.attacks.catalogue import Setting
+from jrr.research.attacks.catalogue import VERIFIED, Setting
 
 Curves = Mapping[str, Sequence[float]]  # by mechanism
 
@@ -104,13 +103,8 @@ def _refusals(setting: Setting, path: Path) -> Path:
 
 def _liars(setting: Setting, path: Path) -> Path:
     numbers = list(range(0, setting.n // 20 + 1, setting.n // 200))
-    curves = {
-        name: [
-            100 * m * liar_bias(setting.mechanisms[name], setting.frequency) / setting.n
-            for m in numbers
-        ]
-        for name in ("RR", "JRR", "DRR", "OUE", "OLH")
-    }
+    each = {name: setting.reach(name) for name in ("RR", "JRR", "DRR", "OUE", "OLH", VERIFIED)}
+    curves = {name: [100 * m * moved / setting.n for m in numbers] for name, moved in each.items()}
     title = f"Liars among {setting.n:,} contributors, ε = {setting.epsilon:g}"
     return _curves(path, numbers, curves, "liars", "bias (percentage points)", title)
 
@@ -124,8 +118,9 @@ def _one_liar(setting: Setting, path: Path) -> Path:
     ]
     figure = new_figure(7.2, 4.0)
     axes = figure.subplots()
-    for name, style in (("RR", "-"), ("DRR", ":"), ("MRR closed", "-"), ("MRR announced", "--")):
-        moved = [liar_bias(survey.mechanisms[name], survey.frequency) for survey in surveys]
+    styles = {"RR": "-", "DRR": ":", "MRR closed": "-", "MRR announced": "--", VERIFIED: "-."}
+    for name, style in styles.items():
+        moved = [survey.reach(name) for survey in surveys]
         colour = COLOURS[name.split(" ")[0].lower()]
         axes.plot(epsilons, moved, style, color=colour, label=name, linewidth=2)
     axes.set_xscale("log")
@@ -190,7 +185,7 @@ def _curves(
     figure = new_figure(7.2, 4.0)
     axes = figure.subplots()
     for name, heights in curves.items():
-        style = "--" if name.endswith("capped") else "-"
+        style = "--" if name.endswith(("capped", "verified")) else "-"
         colour = COLOURS[name.split(" ")[0].lower()]
         finite = [math.nan if math.isinf(height) else height for height in heights]
         axes.plot(at, finite, style, color=colour, label=name, linewidth=2)
