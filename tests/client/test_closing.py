@@ -105,7 +105,8 @@ def test_an_export_estimates_what_the_collector_shows(tmp_path: Path) -> None:
 
 
 def test_in_different_hands(tmp_path: Path) -> None:
-    home = house(tmp_path, asked(2))
+    """Without verified cards files go once (with them twice: test_verified.py)."""
+    home = house(tmp_path, asked(2, verified=False))
     alone, first, second = (
         home.operator(),
         home.operator(0, collector=False),

@@ -14,17 +14,18 @@ import sqlalchemy
 from click.testing import CliRunner
 
 from jrr.cli.app import cli
-from jrr.client.ending import Ending
+from jrr.client.ending import Ending, dealer_sums
 from jrr.client.operator import new_invitations
 from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.verified import noise
 from jrr.dealing.verified.group import ORDER, base, number_bytes
-from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError
+from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply
 from jrr.survey import contributor
 from jrr.survey.card_record import check_record
+from jrr.survey.closing import ClosingRequest
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey
@@ -269,7 +270,12 @@ def test_serials_are_chosen_once(tmp_path: Path) -> None:
 # -- dealers ---------------------------------------------------------------------------------
 
 
-def closed_by(house: House, change: Callable[[dict[str, Any]], None], dealer: int = 0) -> Any:
+def closed_by(
+    house: House,
+    change: Callable[[dict[str, Any]], None],
+    dealer: int = 0,
+    wish: Ending | None = None,
+) -> Any:
     """Close while a dealer changes what it tells at the end."""
     own = f"{house.survey.dealing.addresses[dealer]}/"
     request = house.request
@@ -283,7 +289,7 @@ def closed_by(house: House, change: Callable[[dict[str, Any]], None], dealer: in
         return reply
 
     with patch.object(house, "request", lying):
-        return house.everybody.close(Ending())
+        return house.everybody.close(wish or Ending())
 
 
 def told(field: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:
@@ -331,7 +337,7 @@ def test_a_lying_dealer_is_named(lie: str, tmp_path: Path) -> None:
 
 
 def test_noise_that_one_slot_hides_passes_in_one_of_so_many(tmp_path: Path) -> None:
-    """The dealer adds 50 in slot 2: it passes exactly where that slot is drawn of all sums."""
+    """The dealer adds 20 in slot 2: it passes exactly where that slot is drawn of all sums."""
     for slot in range(SLOTS):
         house = House(asked(), tmp_path / str(slot))
         house.answered(map(brief, range(6)))
@@ -346,12 +352,27 @@ def test_noise_that_one_slot_hides_passes_in_one_of_so_many(tmp_path: Path) -> N
                 house.everybody.close(Ending())
 
 
-def cheating(honest: Any) -> Any:
+def test_a_lie_that_passes_stays_within_what_answers_could_be(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(6)))
+    for by, words in (
+        (10**6, "drinks: what the dealers told leaves numbers"),
+        (-(10**6), "drinks"),
+    ):
+        with (
+            patch("secrets.randbelow", lambda _: 2),
+            patch.object(noise.NoiseSeeds, "noise", cheating(noise.NoiseSeeds.noise, by)),
+            pytest.raises(JrrError, match=words),
+        ):
+            house.everybody.close(Ending())
+
+
+def cheating(honest: Any, by: int = 20) -> Any:
     def lie(self: Any, request: Any, slot: int, law: Any) -> Any:
         drawn = honest(self, request, slot, law)
         if slot != 2:
             return drawn
-        return noise.SlotNoise((drawn.values[0] + 50, *drawn.values[1:]), drawn.blindings)
+        return noise.SlotNoise((drawn.values[0] + by, *drawn.values[1:]), drawn.blindings)
 
     return lie
 
@@ -441,7 +462,7 @@ def test_there_is_one_draw(tmp_path: Path) -> None:
     assert collector.get(f"{path}/challenge?dealer=0") == slots | {"nonce": drawn["nonce"]}
     other = deepcopy(told)
     other["committed"]["drinks"][""] = "00" * 32
-    changed: list[dict[str, Any]] = [other, {"committed": {}}]
+    changed: list[dict[str, Any]] = [other, told | {"committed": {}}]
     for refused in changed:
         with pytest.raises(ProtocolError, match=r"no second draw|exactly the sums"):
             collector.post(f"{path}/challenge", refused | {"dealer": 0})
@@ -480,7 +501,12 @@ def test_cells_stay_once_noise_is_drawn(tmp_path: Path) -> None:
     collector, path = operator.at_collector(), operator.path
     collector.post(f"{path}/close", {"by": ["sector"], "allow_small": True})
     collector.get(f"{path}/challenge?dealer=0")
-    drawn = {"dealer": 0, "committed": {"drinks": {"office": "11" * 32, "field": "22" * 32}}}
+    request = collector.get(f"{path}/closing/request?dealer=0")
+    drawn: dict[str, Any] = {
+        "dealer": 0,
+        "request": ClosingRequest.from_document(house.survey, request).digest,
+        "committed": {"drinks": {"office": "11" * 32, "field": "22" * 32}},
+    }
     collector.post(f"{path}/challenge", drawn)
     with pytest.raises(ProtocolError, match="noise was drawn"):
         collector.post(f"{path}/close", {"merge_small": True})
@@ -509,7 +535,7 @@ def test_a_dealer_cannot_deny_cards(tmp_path: Path) -> None:
         if "unknown" in document:
             document["unknown"]["drinks"] = [serial]
 
-    with pytest.raises(ProtocolError, match="has signed 1 of the cards and denies"):
+    with pytest.raises(ProtocolError, match="denies to know 1 of the cards, which it has signed"):
         closed_by(house, denied)
     with pytest.raises(ArgumentError, match="choose whose answers count"):
         house.everybody.close(Ending(discard_unknown=True))
@@ -556,13 +582,92 @@ def test_promises_are_recorded_once(tmp_path: Path) -> None:
             collector.post(f"{operator.path}/open", {"n": None, "promises": promises})
 
 
-def test_files_do_not_carry_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dealers", [1, 2])
+def test_files_carry_it_in_two_rounds(dealers: int, tmp_path: Path) -> None:
+    """In different hands: what dealers commit to goes back before slots are drawn."""
+    house = House(asked(dealers), tmp_path)
+    house.answered(map(brief, range(12)))
+    mine = house.operator()
+    hands = [house.operator(at, collector=False) for at in range(dealers)]
+
+    def brought(requests: Mapping[int, Any]) -> list[dict[str, Any]]:
+        """What each dealer's operator brings back."""
+        endings = [Ending(request=requests[at]) for at in range(dealers)]
+        replies = [hand.close(one) for hand, one in zip(hands, endings, strict=True)]
+        return [dealer_sums(next(iter(reply.values()))) for reply in replies]
+
+    requests = mine.close(Ending())["collector"]["requests"]
+    commitments = brought(requests)
+    assert set(commitments[0]) == {"request", "committed"}
+    assert brought(requests) == commitments  # nothing was told: the same again
+    with pytest.raises(ArgumentError, match="request must say where to write"):
+        mine.close(Ending(sums=commitments, carries_requests=False))
+    second = mine.close(Ending(sums=commitments))["collector"]["requests"]
+    assert mine.close(Ending(sums=commitments))["collector"]["requests"] == second  # one draw
+    sums = brought(second)
+    assert brought(second) == sums
+    mine.close(Ending(sums=sums))
+    assert "estimate" in mine.estimates()["drinks"]
+    record = mine.at_collector().get(f"{house.survey.path}/record")
+    assert check_record(house.survey, record) == [12] * dealers
+
+
+def test_commitments_are_for_the_cards_that_are_named(tmp_path: Path) -> None:
+    """Else a dealer would be blamed that committed before somebody's answers were deleted."""
     house = House(asked(), tmp_path)
     house.answered(map(brief, range(12)))
-    for alone in (house.operator(0, collector=False), house.operator()):
-        with pytest.raises(ProtocolError, match="tokens of the collector and of every dealer"):
-            alone.close(Ending())
-    assert house.everybody.close(Ending(without_sum=True))["dealer"]["state"] == "closed"
+    mine, dealers = house.operator(), house.operator(0, collector=False)
+    requests = mine.close(Ending())["collector"]["requests"]
+    told = dealer_sums(dealers.close(Ending(request=requests[0]))["dealer"])
+    serial = requests[0]["request"]["questions"]["drinks"][""][0]
+    mine.at_collector().post(f"{mine.path}/discard", {"serials": {"drinks": [serial]}})
+    with pytest.raises(ProtocolError, match="has committed for other cards"):
+        mine.close(Ending(sums=[told]))
+    for damaged in ({}, {"request": requests[0]}, requests[0]["request"]):
+        with pytest.raises(DamagedError, match="with its nonce and slots"):
+            dealers.close(Ending(request=damaged))
+    assert house.everybody.close(Ending())["collector"]["settled"]
+
+
+def test_two_announcements_are_checked_each(tmp_path: Path) -> None:
+    """As many sums as were planned, each with a draw of its own, in one record."""
+    survey = SurveyRequest(
+        draft=Draft.from_dict(SHORT | {"announcements": 2}),
+        people=PEOPLE,
+        collector="https://collector.example",
+        dealing=Dealers(("https://dealer.example",)),
+        min_cell=5,
+        dealer_epsilon=20.0,
+    ).survey()
+    assert survey.announcements == 2
+    assert survey.dealing.is_verified  # unless told otherwise
+    house = House(survey, tmp_path)
+    house.answered(map(brief, range(12)))
+    operator, path = house.everybody, survey.path
+    operator.close(Ending())
+    collector = operator.at_collector()
+    first = collector.get(f"{path}/record")
+    assert check_record(survey, first) == [12]
+    wish = Ending(announcement=2, by="sector")
+
+    def moved(document: dict[str, Any]) -> None:
+        if "sums" in document:
+            document["sums"]["questions"]["drinks"]["field"]["sum"] += 1
+
+    with pytest.raises(JrrError, match="dealer: drinks, field: the sum is not that"):
+        closed_by(house, moved, wish=wish)
+    assert collector.get(f"{path}/record") == first
+    operator.close(wish)
+    both = collector.get(f"{path}/record")
+    assert check_record(survey, both) == [12, 12]
+    assert both["dealers"][0] == first["dealers"][0]
+    assert both["dealers"][1]["nonce"] != first["dealers"][0]["nonce"]
+    swapped = both | {"dealers": both["dealers"][::-1]}
+    with pytest.raises(IntegrityError, match="of another announcement"):
+        check_record(survey, swapped)
+    with sqlite3.connect(tmp_path / "dealer0" / "dealer.db") as database:
+        query = "SELECT count(nonce) FROM seats"  # kept until the last sums were told
+        assert database.execute(query).fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from jrr.dealing.kinds import Dealers
 from tests.console import WORK, Servers, Visitor
 from tests.console.test_dealers_steps import raw_post
 from tests.console.test_life import created, draft_path
@@ -146,19 +147,29 @@ def test_what_a_file_says_of_the_survey_is_kept_or_said_to_be_left_out(
     form = visitor.get(f"{path}/create").body
     filled = dict(re.findall(r'<input id="\w+" name="(\w+)"[^>]*? value="([^"]*)"', form))
     assert (filled["min_cell"], filled["keep_days"]) == ("7", "30")
-    more = json.dumps(WORK | {"title": "More", "survey": {"verified": True, "capacity": 70}})
-    words = visitor.post("/drafts/import", text=more).words
-    assert "no fields for it: capacity, verified" in words
+    more = json.dumps(WORK | {"title": "More", "survey": {"verified": False, "capacity": 70}})
+    page = visitor.post("/drafts/import", text=more)
+    assert "no fields for it: capacity." in page.words
+    path = draft_path(page.body)
+    assert "verified = false" in visitor.get(f"{path}/survey.toml").body
+    assert 'name="unverified" value="yes" checked' in visitor.get(f"{path}/create").body
 
 
 def test_a_copy_never_weakens_what_a_survey_promised(servers: Servers, visitor: Visitor) -> None:
-    waves = {"title": "Verified", "waves": 2, "announcements": 1}
-    survey = servers.survey(WORK | waves, verified=True)
-    servers.operator(survey).install()
-    for act in ("correct", "next-wave"):
-        refused = visitor.post(f"/surveys/{survey.hash}/{act}")
-        assert (refused.status, "not verified" in refused.words) == (422, True)
-    assert "is not copied" in visitor.post(f"/surveys/{survey.hash}/copy").words
+    for verified in (None, False):
+        waves = {"title": f"Verified {verified}", "waves": 2}
+        survey = servers.survey(WORK | waves, verified=verified)
+        assert survey.dealing.is_verified == (verified is None)
+        servers.operator(survey).install()
+        for act in ("correct", "next-wave", "copy"):
+            page = visitor.post(f"/surveys/{survey.hash}/{act}")
+            assert "is not copied" not in page.words
+            form = visitor.get(f"{draft_path(page.body)}/create").body
+            ticked = 'name="unverified" value="yes" checked' in form
+            assert ticked == (verified is False)
+    enrolled = servers.survey(dealing=Dealers((servers.dealer.url,), enrol_first=True))
+    servers.operator(enrolled).install()
+    assert "is not copied" in visitor.post(f"/surveys/{enrolled.hash}/copy").words
     # A document that is imported is copied, too, with its words and its logo.
     usual = servers.survey(consent={"en": "For science."}, logo=png(40, 20))
     page = visitor.post("/drafts/import", text=usual.to_bytes().decode())

@@ -117,6 +117,7 @@ def begun(
     people: list[str],
     servers: tuple[Running, ...] = (),
     urls: tuple[str, ...] = (),
+    verified: bool | None = None,
 ) -> Servers:
     """A survey that these people have answered; it is still open."""
     servers = servers or (pair.dealer,)
@@ -126,6 +127,7 @@ def begun(
         collector=pair.collector.url,
         dealing=Dealers(urls or tuple(one.url for one in servers)),
         min_cell=5,
+        verified=verified,
     ).survey()
     assert all(question.mechanism.announced for question in survey.sensitive)
     alone = len(servers) == 1
@@ -195,7 +197,8 @@ def test_a_close_that_is_refused_closes_nothing_and_another_grouping_can_be_chos
 def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
     sqlite_pair: Pair, second: Running, tmp_path: Path, jrr: Callable[..., Any], count: int
 ) -> None:
-    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE, (sqlite_pair.dealer, second)[:count])
+    servers = (sqlite_pair.dealer, second)[:count]
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE, servers, verified=False)
     request = tmp_path / "request"
     by = ("--by", "sector", "--merge-small")
     assert "--request" in at.close(*at.at_collector, *by, refused=True)
@@ -232,6 +235,31 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
             file.write_text(json.dumps(told | {"sums": change(told["sums"])}))
         refused = at.close(*at.at_collector, *sums, refused=True)
         assert "other sums are here already" in refused
+    assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)
+
+
+def test_files_go_twice_where_cards_are_verified(
+    sqlite_pair: Pair, tmp_path: Path, jrr: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
+    document, request, sums = (str(tmp_path / name) for name in ("survey.json", "ask", "told"))
+    collector = ["survey", "close", document, *at.at_collector, "--request", request]
+    dealer = ["survey", "close", document, *at.at_dealer(), "--request", request, "--sums", sums]
+    assert run([*collector, "--by", "sector", "--merge-small"]) == 0
+    assert json.loads(Path(request).read_text())["slots"] is None
+    assert run(dealer) == 0
+    assert "both files go twice" in capsys.readouterr().out
+    assert set(json.loads(Path(sums).read_text())) == {"request", "committed"}
+    assert at.announcements() == [0]
+    only_sums = (*at.at_collector, "--sums", sums)
+    assert "request must say where to write" in at.close(*only_sums, refused=True)
+    assert run([*collector, "--sums", sums]) == 0
+    assert "Written" in capsys.readouterr().out
+    assert json.loads(Path(request).read_text())["slots"].keys() == QUESTIONS
+    assert run(dealer) == 0
+    assert at.announcements() == [1]
+    assert run([*collector, "--sums", sums]) == 0
+    assert "Results are ready" in capsys.readouterr().out
     assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)
 
 
@@ -344,7 +372,8 @@ def test_killed_between_any_two_steps_the_same_command_comes_to_the_same_end(
             at.close(*at.everywhere, "--by", "sector", "--merge-small")
             break
     acts = sorted(where.rpartition("/")[2] for where, when in killed if when == "after")
-    assert acts == ["check", "close", "close", "sums"]  # a close at each server
+    # A close at each server; cards are verified, unless told otherwise.
+    assert acts == ["challenge", "check", "close", "close", "commit", "sums"]
     assert at.states() == {"closed"}
     assert len(told) > len(set(told)) == 1  # one announcement, however often asked
     assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)

@@ -238,9 +238,9 @@ def assert_no_true_answer(visit: Visit, answers: dict[str, Any], invitation: str
     assert set(body) == {"pseudonym", "open", "reports"}
     assert body["open"] == {name: answers[name] for name in ("sector", "age")}
     for report in body["reports"].values():
-        assert set(report) <= {"carded", "report", "serials"}
+        assert set(report) <= {"carded", "report", "serials", "commitments", "proof"}
     for cards in visit.posted("/cards"):  # the dealer is told two names and nothing else
-        assert set(json.loads(cards)) == {"pseudonym", "device"}
+        assert set(json.loads(cards)) == {"pseudonym", "device", "serial", "nonce"}
     assert_forgotten(visit, invitation)
 
 

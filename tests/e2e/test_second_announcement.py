@@ -64,7 +64,13 @@ class Panel:
         return int(dealer.admin.get(path)["announced"])
 
 
-def panel(pair: Pair, folder: Path, jrr: Callable[..., Any], planned: int = 400) -> Panel:
+def panel(
+    pair: Pair,
+    folder: Path,
+    jrr: Callable[..., Any],
+    planned: int = 400,
+    verified: bool | None = None,
+) -> Panel:
     """Both waves are answered; neither is closed. Every other person says yes in both."""
     invitations = new_invitations(PEOPLE)
     waves: list[Servers] = []
@@ -75,6 +81,7 @@ def panel(pair: Pair, folder: Path, jrr: Callable[..., Any], planned: int = 400)
             collector=pair.collector.url,
             dealing=Dealers((pair.dealer.url,)),
             min_cell=5,
+            verified=verified,
             after=waves[0].survey if waves else None,
         ).survey()
         masked = {one.name for one in survey.sensitive if one.mechanism.announced}
@@ -147,7 +154,7 @@ def test_change_among_pairs_is_told_after_the_second_announcement(
 def test_the_second_announcement_goes_through_files(
     sqlite_pair: Pair, tmp_path: Path, jrr: Callable[..., Any]
 ) -> None:
-    at = panel(sqlite_pair, tmp_path, jrr)
+    at = panel(sqlite_pair, tmp_path, jrr, verified=False)
     before, now = at.before, at.now
     before.close(*before.everywhere)
     now.close(*now.everywhere)
@@ -182,7 +189,7 @@ def test_killed_between_any_two_steps_of_the_second_announcement_it_is_told_once
     sqlite_pair: Pair, tmp_path: Path, jrr: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before every request that changes something, and after it, before its reply is read."""
-    at = panel(sqlite_pair, tmp_path, jrr, planned=40)  # mood has cards in wave 2 only
+    at = panel(sqlite_pair, tmp_path, jrr)
     for wave in (at.before, at.now):
         wave.close(*wave.everywhere)
     post, killed, told = Admin.post, set(), set()
@@ -206,7 +213,7 @@ def test_killed_between_any_two_steps_of_the_second_announcement_it_is_told_once
             at.before.close(*at.before.everywhere, "--again")
             break
     acts = sorted(where.rpartition("/")[2] for where, when in killed if when == "after")
-    assert acts == ["check", "close", "close", "sums"]
+    assert acts == ["challenge", "check", "close", "close", "commit", "sums"]
     assert (len(told), at.told) == (1, 2)
     assert {one["n_now"] for one in at.change("--paired").values()} == {BOTH}
     assert {one["n_before"] for one in at.change("--paired").values()} == {BOTH}
@@ -224,6 +231,7 @@ def dealer_killed(folder: Path, port: int) -> Iterator[Running]:
 def test_a_dealer_killed_and_restored_from_a_backup_announces_nothing_else(
     sqlite_pair: Pair, tmp_path: Path, jrr: Callable[..., Any]
 ) -> None:
+    """Neither of other cards nor, as they are verified, for other slots of noise."""
     folder, port = tmp_path / "dealer", free_port()
     with dealer_killed(folder, port) as dealer:
         at = panel(replace(sqlite_pair, dealer=dealer), tmp_path, jrr)
@@ -231,14 +239,18 @@ def test_a_dealer_killed_and_restored_from_a_backup_announces_nothing_else(
             wave.close(*wave.everywhere)
     backup = tmp_path / "backup"
     shutil.copytree(folder, backup, ignore=shutil.ignore_patterns("keys"))
-    request, other = tmp_path / "request", tmp_path / "other"
+    request, other, sums = (tmp_path / name for name in ("request", "other", "sums"))
     at.before.close(*at.before.at_collector, "--again", "--request", request)
+    with dealer_killed(folder, port) as dealer:
+        again = replace(at.before, servers=(dealer,))
+        again.close(*again.at_dealer(), "--request", request, "--sums", sums)
+    at.before.close(*at.before.at_collector, "--again", "--sums", sums, "--request", request)
     named = json.loads(request.read_text())
-    del named["questions"]["bribed"]["yes"][0]
+    named["slots"]["bribed"]["yes"] ^= 1
     other.write_text(json.dumps(named))
     with dealer_killed(folder, port) as dealer:
         again = replace(at.before, servers=(dealer,))
-        again.close(*again.at_dealer(), "--request", request, "--sums", tmp_path / "sums")
+        again.close(*again.at_dealer(), "--request", request, "--sums", sums)
     shutil.copytree(backup, folder, dirs_exist_ok=True)  # from before the second announcement
     with dealer_killed(folder, port) as dealer:
         again = replace(at.before, servers=(dealer,))
@@ -246,5 +258,5 @@ def test_a_dealer_killed_and_restored_from_a_backup_announces_nothing_else(
             words = (*again.at_dealer(), "--request", file, "--sums", tmp_path / "more")
             assert "burned" in again.close(*words, refused=True)
     assert not (tmp_path / "more").exists()
-    at.before.close(*at.before.at_collector, "--again", "--sums", tmp_path / "sums")
+    at.before.close(*at.before.at_collector, "--again", "--sums", sums)
     assert at.change("--paired")["bribed"]["n_both"] == BOTH

@@ -1,11 +1,14 @@
 """Verified cards on the answer page, in a real browser, over real servers."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from jrr.client.ending import Ending
+from jrr.dealing.verified.group import ORDER
 from jrr.survey.card_record import check_record
 from tests.e2e import Pair
 from tests.e2e.visits import LABELS, Visit, address_of, begun, begun_draft, visiting
@@ -117,3 +120,77 @@ def test_a_changed_file_is_not_run(browser: Any, page_url: str, sqlite_pair: Pai
         visit.page.get_by_text("not as it should be").wait_for()
         assert visit.page.evaluate("window.stolen") is None
         assert visit.posted("/reports") == []
+
+
+PROVES = "the proof must show that the answer behind the mask is a possible one"
+SIGNED = "a card must be signed by the dealer"
+CANONICAL = "encoded canonically"
+
+
+def shifted(by: int) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        told["report"] += by
+
+    return change
+
+
+def instead(**others: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda told: told.update(others)
+
+
+def pointing(encoded: str) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        told["commitments"][0]["commitments"][0] = encoded
+
+    return change
+
+
+def lies(theirs: dict[str, Any], elsewhere: dict[str, Any]) -> dict[str, tuple[Any, str]]:
+    """What somebody may change of what the page sends; of another person, and another survey."""
+    own = ("report", "serials", "commitments", "proof")
+    return {
+        "off by one": (shifted(1), PROVES),
+        "one less": (shifted(-1), PROVES),
+        "off by 48": (shifted(48), f"{PROVES}|of its mechanism"),
+        "a multiple of the order": (shifted(ORDER), "of its mechanism"),
+        "another's card": (instead(**{one: theirs[one] for one in own}), PROVES),
+        "a replayed proof": (instead(proof=theirs["proof"]), PROVES),
+        "a proof for another survey": (instead(proof=elsewhere["proof"]), PROVES),
+        "a card of another survey": (instead(**{one: elsewhere[one] for one in own}), SIGNED),
+        "a serial of one's own": (instead(serials=["ab" * 16]), SIGNED),
+        "outside the group": (pointing("01" + "00" * 31), CANONICAL),
+        "the identity": (pointing("00" * 32), CANONICAL),
+        "no proof": (instead(proof=None), "exactly with a verified card"),
+    }
+
+
+def test_a_lying_respondent_is_refused(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    """Each lie is told by the page's own request; the page says that nothing was taken."""
+    pair = sqlite_pair
+    dealing = verified(pair)
+    survey, operator, invitations = begun(pair, 3, mechanism=YES_NO, dealing=dealing)
+    other, _, of_other = begun(pair, 3, mechanism=YES_NO, dealing=dealing)
+    honest = []
+    for asked, invitation in ((survey, invitations[0]), (other, of_other[0])):
+        with visiting(browser, address_of(page_url, asked, invitation)) as visit:
+            visit.answer(LABELS[1])
+            visit.wait_for("Thank you")
+            honest.append(visit.report())
+    told: dict[str, Any] = {}
+
+    def lie(route: Any) -> None:
+        for name, (change, _) in lies(*honest).items():
+            document = json.loads(route.request.post_data)
+            change(document["reports"]["answer"])
+            reply = route.fetch(post_data=json.dumps(document))
+            told[name] = reply.status, reply.json()["detail"]
+        route.fulfill(response=reply)
+
+    with visiting(browser, address_of(page_url, survey, invitations[1])) as visit:
+        visit.page.route("**/reports", lie)
+        visit.answer(LABELS[0])
+        visit.page.get_by_text("It did not take them, so they do not count").wait_for()
+    for name, (_, words) in lies(*honest).items():
+        status, detail = told[name]
+        assert (status, bool(re.search(words, detail))) == (422, True), (name, detail)
+    assert operator.show()["collector"]["reports"] == 1

@@ -153,7 +153,7 @@ def survey_of(
         }
         | ({} if dealers == ONE else ASKER)
     )
-    settings: dict[str, Any] = {"mechanism": "auto" if dealers else "rr"} | more
+    settings: dict[str, Any] = {"mechanism": "auto" if dealers else "rr", "verified": False} | more
     dealing = Dealers(dealers, leave_out=len(dealers) > 1) if dealers else Nobody()
     survey = SurveyRequest(
         draft=asked,

@@ -51,6 +51,7 @@ def asking(
     given |= {"dealing": Nobody()}
     if mechanism not in cardless_words():
         given |= {"colluders": 0, "dealing": Dealers(DEALERS[:dealers])}
+        given |= {"verified": False}  # reports are made up
     return SurveyRequest(
         draft=Draft.from_dict(draft | {"questions": [REGION, *asked]}),
         collector="https://collector.example",

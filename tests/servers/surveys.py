@@ -34,6 +34,7 @@ def survey_of(
         "min_cell": 5,
         "invitations": False,
         "collector": COLLECTOR,
+        "verified": False,  # reports are made up
     }
     return SurveyRequest(
         draft=Draft.from_dict(draft),

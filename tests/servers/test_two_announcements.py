@@ -33,6 +33,7 @@ def survey_for(announcements: int) -> Survey:
         invitations=False,
         min_cell=5,
         colluders=0,
+        verified=False,  # reports are made up
     ).survey()
 
 

@@ -23,7 +23,7 @@ function readDealers(document, dealt) {
   check(hasFields(others, ["kind", "urls", "leave_out", "enrol_first"]), "dealing");
   check(verified === true || !Object.hasOwn(document, "verified"), "dealing");
   const { urls, leave_out: mayLeaveOut, enrol_first: enrols } = document;
-  check(!verified || (!enrols && dealt.every(({ mechanism }) => canBeVerified(mechanism))), "dealing");
+  check(!verified || (!enrols && dealt.every(({ mechanism }) => announces(mechanism))), "dealing");
   check(Array.isArray(urls) && urls.length >= 1 && urls.length <= MOST_DEALERS, "dealing");
   check(typeof mayLeaveOut === "boolean" && typeof enrols === "boolean", "dealing");
   check(urls.length > 1 ? !enrols : !mayLeaveOut, "dealing");
@@ -34,8 +34,6 @@ function readDealers(document, dealt) {
   const dealers = urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
   return { dealers, mayLeaveOut, enrols, together: false, verified };
 }
-
-const canBeVerified = (mechanism) => announces(mechanism) && (mechanism.announcements ?? 1) === 1;
 
 function readCommittee(document, dealt) {
   check(hasFields(document, ["kind", "parties", "threshold"]), "dealing");

@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jrr.client.closing_checks import ClosingChecks, by_question, kind_of, names_cards
+from jrr.client.closing_checks import ClosingChecks, by_question, commits, kind_of, names_cards
 from jrr.client.ending import Ending, Prospect, Serials, dealer_sums
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.estimation.told_sums import CardSum
@@ -58,10 +58,16 @@ class Closing(ClosingChecks):
                 return facts  # dealers keep their keys for the next announcement
             return facts | self._end_settled(self.collector, ending)
         given, later, closed = ending.sums, 0, Facts()
+        if given is not None and commits(given):
+            for number, told in enumerate(given):
+                if "committed" in told:  # of others slots are drawn already
+                    self.collector.post(f"{self.path}/challenge", {"dealer": number, **told})
+            facts["collector"]["requests"] = self.carried(self.collector)
+            return facts
         if given is None:
             requests = self._requests(self.collector)
             if set(self._needed(requests)) - set(self.dealers):
-                facts["collector"]["requests"] = requests
+                facts["collector"]["requests"] = self._carried(self.collector, requests)
                 return facts
             requests, later = self._checked_requests(self.collector, ending, requests)
             closed = self._announced_by_all(requests)
@@ -99,6 +105,19 @@ class Closing(ClosingChecks):
             number: collector.get(f"{self.path}/closing/request?dealer={number}")
             for number in range(len(self.survey.dealing.addresses))
         }
+
+    def _carried(self, collector: "Admin", requests: Mapping[int, Any]) -> dict[int, Any]:
+        """Requests as files carry them: of verified cards with nonce, and slots once drawn."""
+        if not self.survey.dealing.is_verified:
+            return dict(requests)
+        return {
+            number: collector.get(f"{self.path}/challenge?dealer={number}") | {"request": request}
+            for number, request in requests.items()
+        }
+
+    def carried(self, collector: "Admin") -> dict[int, Any]:
+        """The requests for all dealers' operators, once the collector is closed; by number."""
+        return self._carried(collector, self._requests(collector))
 
     def _needed(self, requests: Mapping[int, Any]) -> list[int]:
         """The dealers without whom there is no result: all but those whose cards nobody has."""
@@ -159,7 +178,7 @@ class Closing(ClosingChecks):
         """Of verified cards: a dealer commits to its noise, then the collector draws slots."""
         if not self.survey.dealing.is_verified or number not in requests:
             return {}
-        assert self.collector is not None  # checked: verified cards are closed with all tokens
+        assert self.collector is not None  # which named the cards
         drawn = self.collector.get(f"{self.path}/challenge?dealer={number}")
         if drawn["slots"] is None:  # drawn once: whoever goes on asks for the same ones
             asked = {"request": requests[number], "nonce": drawn["nonce"]}
@@ -178,8 +197,13 @@ class Closing(ClosingChecks):
 
     def _close_dealers_alone(self, ending: Ending) -> Facts:
         if self.survey.announces:
-            number, request = self._given_request(ending)
-            return self._close_dealers({number: _wish(dict(request))})
+            number, request, drawn = self._given_request(ending)
+            if drawn and drawn["slots"] is None:
+                asked = {"request": request, "nonce": drawn["nonce"]}
+                dealer = self.dealers[number]
+                state = {"state": dealer.get(self.path)["state"]}
+                return {number: dealer.post(f"{self.path}/commit", asked) | state}
+            return self._close_dealers({number: _wish(dict(request)) | dict(drawn)})
         return self._close_dealers(dict.fromkeys(self.dealers, _wish(None)))
 
     def _give_up(self) -> Facts:

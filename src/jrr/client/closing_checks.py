@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 
+_ROUND = "the second request for the dealer's operator, with the slots that are drawn (--request)"
+
+
 @dataclass(frozen=True)
 class ClosingChecks:
     """The servers of a survey, as far as their tokens are held."""
@@ -38,7 +41,6 @@ class ClosingChecks:
             UnreachableError: A server that is needed does not answer.
         """
         self._check_wish(ending)
-        self._check_verified(ending)
         try:
             if not self.survey.announces or ending.without_sum:
                 self._check_servers()
@@ -68,6 +70,11 @@ class ClosingChecks:
         return self._facts(self.collector, ending)
 
     def _check_wish(self, ending: Ending) -> None:
+        if self.survey.dealing.is_verified and ending.discard_unknown:
+            raise ArgumentError(
+                "discard_unknown must be left out: every card was signed by its dealer, and one "
+                "that could deny cards would choose whose answers count"
+            )
         if self.survey.announces:
             planned = self.survey.announcements
             if not 1 <= ending.announcement <= planned:
@@ -86,22 +93,6 @@ class ClosingChecks:
             raise ArgumentError(
                 "by, merge_small, request, discard_small, discard_unknown and without_sum must be "
                 "left out: the survey's card sums are not announced"
-            )
-
-    def _check_verified(self, ending: Ending) -> None:
-        """Refuse to carry files where dealers commit and are challenged in turn."""
-        if self.survey.dealing.is_verified and ending.discard_unknown:
-            raise ArgumentError(
-                "discard_unknown must be left out: every card was signed by its dealer, and one "
-                "that could deny cards would choose whose answers count"
-            )
-        missing = set(range(len(self.survey.dealing.addresses))) - set(self.dealers)
-        apart = missing or self.collector is None or ending.sums
-        if self.survey.dealing.is_verified and not ending.without_sum and apart:
-            raise ProtocolError(
-                "the tokens of the collector and of every dealer must be given to close a survey "
-                "with verified cards: they answer each other in turn, which no files carry (of "
-                "dealers, tokens with the right to deal are enough); nothing was closed"
             )
 
     def _check_servers(self) -> None:
@@ -150,7 +141,10 @@ class ClosingChecks:
                     "sums must be of a survey that is closed: give no --sums at first, so that "
                     "the collector names the cards to the dealer; nothing was closed"
                 )
-            self._told(ending.sums)  # refuses what is damaged
+            if not commits(ending.sums):
+                self._told(ending.sums)  # refuses what is damaged
+            elif not ending.carries_requests:
+                raise ArgumentError(f"request must say where to write {_ROUND}; nothing was drawn")
             return Prospect(facts=facts)
         dealt = self._dealt(facts)
         others = dealt - set(self.dealers)
@@ -250,8 +244,9 @@ class ClosingChecks:
         count = sum(map(len, serials.values()))
         if self.survey.dealing.is_verified:
             raise ProtocolError(
-                f"{self._name(number)} has signed {count} of the cards and denies to know them: "
-                f"nothing was {undone}; if it lost its database, --without-sum ends the survey"
+                f"{self._name(number)} denies to know {count} of the cards, which it has signed if "
+                f"the request is its own: nothing was {undone}; if it lost its database, "
+                "--without-sum ends the survey"
             )
         raise ProtocolError(
             f"{self._name(number)} gave {count} of the serials to nobody: nothing was {undone}; "
@@ -261,7 +256,7 @@ class ClosingChecks:
 
     def _check_alone(self, ending: Ending) -> None:
         """What a dealer would refuse, before it announces anything."""
-        number, document = self._given_request(ending)
+        number, document, _ = self._given_request(ending)
         request = ClosingRequest.from_document(self.survey, document)
         if self._announced(number, Ending(announcement=request.announcement)):
             return  # the same request is answered the same again
@@ -272,14 +267,21 @@ class ClosingChecks:
         if too_small(sizes, self.survey.smallest_group):
             raise ProtocolError(f"{small_words(self.survey, sizes)}; nothing was announced")
 
-    def _given_request(self, ending: Ending) -> tuple[int, Mapping[str, Any]]:
+    def _given_request(self, ending: Ending) -> tuple[int, Mapping[str, Any], Mapping[str, Any]]:
+        """The dealer, what it is asked, and of verified cards nonce and slots."""
         if len(self.dealers) != 1 or ending.request is None:
             raise ArgumentError(
                 "request must be given to a dealer alone: the file that the collector's operator "
                 "wrote for it (--request), or the collector's token too (JRR_COLLECTOR_TOKEN)"
             )
         (number,) = self.dealers
-        return number, ending.request
+        if not self.survey.dealing.is_verified:
+            return number, ending.request, {}
+        drawn = dict(ending.request)
+        request = drawn.pop("request", None)
+        if not isinstance(request, Mapping) or set(drawn) != {"nonce", "slots"}:
+            raise DamagedError("request must be the file for this dealer, with its nonce and slots")
+        return number, request, drawn
 
     def _give_sums(self, collector: "Admin", given: Sequence[Mapping[str, Any]]) -> None:
         """Give the collector what dealers told; where sums are here already, only the same."""
@@ -305,6 +307,11 @@ class ClosingChecks:
         if self.survey.dealing.is_verified:
             told["openings"] = [one.get("openings") for one in given]
         return told
+
+
+def commits(given: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether dealers of verified cards have committed to noise, and wait for slots."""
+    return any("committed" in one for one in given)
 
 
 def names_cards(request: Any) -> bool:

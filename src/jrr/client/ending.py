@@ -9,6 +9,7 @@ from jrr.errors import DamagedError
 
 Serials = Mapping[str, Sequence[str]]  # by question
 SUMS = ("sums", "undealt", "decks")  # of a dealer's reply: what the collector needs
+COMMITTED = ("request", "committed")  # of its first reply, where cards are verified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,13 @@ class Prospect:
 
 
 def dealer_sums(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what a dealer says when it closes, what the collector needs: a file carries it."""
+    """Of what a dealer says when it closes, what the collector needs: a file carries it.
+
+    A dealer of verified cards says first to which noise it is committed, and sums when it is asked
+    again.
+    """
+    if "committed" in reply:
+        return {name: reply[name] for name in COMMITTED}
     told = {name: reply.get(name) for name in SUMS}
     return told if "openings" not in reply else told | {"openings": reply["openings"]}
 

@@ -15,7 +15,7 @@ from jrr._base import checks
 from jrr.client.closing import Closing
 from jrr.client.ending import Ending, Prospect
 from jrr.client.http import Admin
-from jrr.errors import ArgumentError, IntegrityError, ProtocolError
+from jrr.errors import ArgumentError, IntegrityError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.protocol import identity
 from jrr.protocol.states import CLOSED, Role
@@ -264,7 +264,13 @@ class Operator:
         if not self.survey.dealing.is_verified:
             return {}
         path = f"{self.survey.path}/promise"
-        return {"promises": [dealer.get(path) for dealer in self._all_dealers()]}
+        try:
+            return {"promises": [dealer.get(path) for dealer in self._all_dealers()]}
+        except (ProtocolError, UnreachableError) as error:
+            raise type(error)(
+                f"{error}; every dealer must hold the survey before the collector opens it: the "
+                "cards are verified, and what dealers promise is recorded before the first answer"
+            ) from None
 
     def _all_dealers(self) -> list[Admin]:
         """Everybody who deals: those whose tokens are not here are asked what all may ask."""

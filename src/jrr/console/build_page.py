@@ -169,6 +169,7 @@ def _export(request: PageRequest) -> Response:
     form = draft.settings["form"]
     settings = {name: value for name, value in survey_options(draft.settings).items() if value}
     settings |= {name: int(form[name]) for name in CHOSEN if form.get(name, "").isdecimal()}
+    settings |= {"verified": False} if form.get("unverified") == "yes" else {}
     text = draft_toml(Draft.from_dict(draft.document | ({"survey": settings} if settings else {})))
     return download(text, f"survey-{draft.name[:8]}.toml", "application/toml")
 

@@ -27,7 +27,7 @@ from jrr.survey.survey import Survey
 USUAL = {
     **{"people": "2000", "response": "60", "trust": "2", "lost": "3", "min_cell": str(MIN_CELL)},
     **{"results_every": "1", "min_batch": "1"},
-    **dict.fromkeys(("dealers", "after", "public", "pilot", "keep_days"), ""),
+    **dict.fromkeys(("dealers", "after", "public", "pilot", "keep_days", "unverified"), ""),
 }
 
 
@@ -181,6 +181,7 @@ def _request(request: PageRequest, draft: StoredDraft) -> SurveyRequest:
         invitations=form.get("public") != "yes",
         pilot=is_pilot,
         keep_days=_whole(form, "keep_days") if form.get("keep_days") else None,
+        verified=False if form.get("unverified") == "yes" else None,
         after=before,
         **survey_options(draft.settings),
     )

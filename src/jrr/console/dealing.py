@@ -133,10 +133,13 @@ def _close(request: PageRequest) -> Response:
     if gives_up or not _gives_sums(survey):
         request.session.note("Burned.")
         return goto(path_of(survey))
-    kept = "burned" if reply["burned"] else "kept for the next sums"
+    kept = "burned" if reply.get("burned") else "kept for the next sums"
     request.session.note(
-        f"The sums are told, and the key is {kept}. The file of sums that you were given goes to "
-        "the collector's operator."
+        "The cards are verified: the file that you were given goes to the collector's operator, "
+        "and another request comes back, for this page again."
+        if "committed" in reply
+        else f"The sums are told, and the key is {kept}. The file of sums that you were given goes "
+        "to the collector's operator."
     )
     body = json.dumps(dealer_sums(reply))
     return download(body, f"sums-{survey.hash[:8]}.json", "application/json")

@@ -103,13 +103,16 @@ def stored_settings(settings: Mapping[str, Any], languages: Iterable[str]) -> di
     stored = {name: (found.get(name) or "")[:16] for name in ("opens", "closes")}  # to the minute
     form = {name: str(found[name]) for name in CHOSEN if name in found}
     form |= {"pilot": "yes"} if found.get("pilot") else {}
+    form |= {"unverified": "yes"} if found.get("verified") is False else {}
     words = {"consent": found.get("consent", {}), "logo": found.get("logo", "")}
     return {**words, **stored, "form": form}
 
 
 def left_out(settings: Mapping[str, Any]) -> str:
     """What a file says that these pages have no field for, in words; "": nothing."""
-    names = sorted(settings.keys() - {"consent", "logo", "opens", "closes", "pilot", *CHOSEN})
+    names = sorted(
+        settings.keys() - {"consent", "logo", "opens", "closes", "pilot", "verified", *CHOSEN}
+    )
     if not names:
         return ""
     return (

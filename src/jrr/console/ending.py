@@ -130,7 +130,8 @@ def _close(request: PageRequest) -> Response:
         return goto(path_of(survey))
     request.session.note(
         "No more answers are taken. The dealer has still to announce the sum of its cards: give "
-        "its operator the file below, or its token here.",
+        "its operator the file below, or its token here."
+        + (" Verified cards: files go twice." if survey.dealing.is_verified else ""),
         "warn",
     )
     return goto(f"{path_of(survey)}/close")
@@ -152,8 +153,7 @@ def _closing_request(request: PageRequest) -> Response:
     """For a dealer's operator: which cards came back, by serial numbers."""
     survey, number = survey_of(request), _number_of_dealer(request)
     operator = operator_of(request.console, survey, request.session, deals=False)
-    path = f"{operator.path}/closing/request?dealer={number}"
-    body = json.dumps(operator.at_collector().get(path))
+    body = json.dumps(operator.closing.carried(operator.at_collector())[number])
     return download(body, f"request-{survey.hash[:8]}-{number}.json", "application/json")
 
 

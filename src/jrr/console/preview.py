@@ -86,6 +86,7 @@ class Previews:
             people=PEOPLE,
             collector=f"{origin}{START}/preview/{name}",
             dealing=Dealers((DEALER,)),
+            verified=False,  # nobody deals
             invitations=draft.waves > 1,  # several waves need them
             **options,
         )

@@ -61,16 +61,17 @@ def copied(
     Raises:
         ArgumentError: The same survey with other words, or its next wave, cannot be made here.
     """
-    usual = Dealers(survey.dealing.addresses) if survey.dealing.addresses else Nobody()
+    urls, verified = survey.dealing.addresses, survey.dealing.is_verified
+    usual = Dealers(urls, verified=verified) if urls else Nobody()
     if survey.dealing != usual or (survey.deals and not survey.announces):
         if after or corrects:
             raise ArgumentError(
                 "the survey must be one that these pages can make, with cards that are dealt on "
-                "arrival and not verified, and whose sum is announced; use jrr survey create"
+                "arrival and whose sum is announced; use jrr survey create"
             )
         request.session.note(
             "How cards are dealt is not copied. These pages make surveys whose cards are dealt on "
-            "arrival and not verified, and whose sum is announced; jrr survey create can do more.",
+            "arrival and whose sum is announced; jrr survey create can do more.",
             "warn",
         )
     own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
@@ -89,6 +90,7 @@ def copied(
         "public": "" if survey.invitations else "yes",
         "after": after or (survey.earlier[-1].survey if corrects and survey.earlier else ""),
         "corrects": corrects,
+        "unverified": "yes" if survey.announces and not verified else "",
     }
     kept = read(request.console, choices_of, survey.hash)
     chosen |= {name: kept[name] for name in CHOICE_NAMES if name in kept}

@@ -139,12 +139,6 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
                     "masks whose sums are announced can be committed to one by one"
                 )
                 raise checks.refusal("verified", True, allowed)
-            if mechanism.announcements > 1:
-                allowed = (
-                    f"left out where cards may be in several sums, as those of {question.name}: "
-                    "announcements = 1 gives up pairs of waves for it"
-                )
-                raise checks.refusal("verified", True, allowed)
 
     def enrol(self, survey: "Survey", person: Person, patience: float) -> "Steps[None]":
         """Take a place in the next deal."""

@@ -103,7 +103,8 @@ def over_http(
         dealing: Dealing = Nobody()
         if servers:
             urls = tuple(one.url for one in servers)
-            dealing = running_committee(servers, 1) if committee else Dealers(urls)
+            proved = plan.mechanism.announced  # as surveys over a network are, where they can be
+            dealing = running_committee(servers, 1) if committee else Dealers(urls, verified=proved)
         asked = _survey(plan, dealing, collector.url, survey.n)
         admins = {number: server.admin for number, server in enumerate(servers)}
         exported = _ask_all(Operator(asked, admins, collector.admin), survey, progress)

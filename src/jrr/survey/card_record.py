@@ -31,7 +31,8 @@ def named_cards(survey: "Survey", request: ClosingRequest, nonce: str) -> "Named
         question: {group: sorted(names) for group, names in groups.items()}
         for question, groups in request.questions.items()
     }
-    return NamedCards(survey, questions, hashed, hex_bytes("nonce", nonce, NONCE))
+    drawn = hex_bytes("nonce", nonce, NONCE)
+    return NamedCards(survey, questions, hashed, drawn, request.announcement)
 
 
 def check_record(survey: "Survey", record: Mapping[str, Any]) -> list[int]:
@@ -40,7 +41,7 @@ def check_record(survey: "Survey", record: Mapping[str, Any]) -> list[int]:
     Args:
         survey: Whose record it is.
         record: `survey` (its hash), `promises`, and `dealers`: of each what is in `PARTS`, or null
-            of one whose cards nobody had.
+            of one whose cards nobody had; of a second announcement the same once more.
 
     Raises:
         IntegrityError: A dealer, which is named, has told a sum that is not of the cards that it
@@ -56,25 +57,30 @@ def check_record(survey: "Survey", record: Mapping[str, Any]) -> list[int]:
     addresses = survey.dealing.addresses
     promises = read_promises(record["promises"], len(addresses))
     parts = record["dealers"]
-    if not isinstance(parts, list) or len(parts) != len(addresses):
-        raise DamagedError(f"the record must be of {len(addresses)} dealers")
+    dealers = len(addresses)
+    lengths = [dealers * made for made in range(1, survey.announcements + 1)]
+    if not isinstance(parts, list) or len(parts) not in lengths:
+        raise DamagedError(f"the record must be of {dealers} dealers, in each announcement")
     return [
-        0 if part is None else check_part(survey, number, promise, part)
-        for number, (promise, part) in enumerate(zip(promises, parts, strict=True))
+        0 if part is None else check_part(survey, at, promises[at % dealers], part)
+        for at, part in enumerate(parts)
     ]
 
 
-def check_part(survey: "Survey", number: int, promise: "Promise", part: Any) -> int:
-    """The same of one dealer."""
+def check_part(survey: "Survey", at: int, promise: "Promise", part: Any) -> int:
+    """The same of one dealer; at: where its part is in the record."""
     from jrr.dealing.verified.proving import SignedCommitments
     from jrr.dealing.verified.sums import check_sums
 
+    announcements, number = divmod(at, len(survey.dealing.addresses))
     name = survey.dealing.server_name(number)
     try:
         if set(part) != set(PARTS):
             raise DamagedError(f"must be of {', '.join(PARTS)}")
         request = ClosingRequest.from_document(survey, part["request"])
         sums = ClosingSums.from_document(survey, part["sums"])
+        if request.announcement != announcements + 1 or sums.announcement != announcements + 1:
+            raise IntegrityError("the sums are of another announcement")
         if sums.grouping != request.grouping or _without_none(sums.sizes) != _without_none(
             request.sizes
         ):

@@ -1,6 +1,7 @@
 """From a draft to a survey: every sensitive question is planned, then the document is made."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -54,7 +55,7 @@ class SurveyRequest:
     frequency: Frequency = None  # what is known of the answer to the only sensitive question
     lost: float = LOST  # share of cards that are dealt and never reported with
     closed_deck: bool = False  # cards that cancel, instead of sums announced at the end
-    verified: bool = False  # dealers commit to every card, and answers are proved
+    verified: bool | None = None  # cards and answers are proved; None: where they can be
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
     capacity: int | None = None  # None: the people; ten times as many where people enrol
     opens: str | None = None
@@ -197,6 +198,9 @@ class SurveyRequest:
             consent_version=self.consent_version,
             logo=self.logo,
         )
+        if self.verified is None:
+            with suppress(ArgumentError):  # what cannot be verified is as good as without
+                survey = replace(survey, dealing=self.dealing.as_verified())
         if self.after is not None:
             survey = _next_wave(self.after, survey)
         if len(survey.to_bytes()) > MOST:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class CarriedFiles:
     """A request, from the collector's operator to a dealer's; sums, the other way.
 
+    Of verified cards both go twice: dealers commit to noise before they know which is used.
+
     Attributes:
         operator: whoever closes.
         request: written where the collector's token is held alone, read by a dealer's operator.
@@ -77,7 +79,7 @@ class CarriedFiles:
                 if len(self.sums) == 1:
                     write_whole(self.sums[0], json.dumps(dealer_sums(facts)), private=True)
                     said["file"] = str(self.sums[0])
-                for private in ("sums", "undealt"):
+                for private in ("sums", "undealt", "openings", "committed", "request"):
                     said.pop(private, None)
             shown[name] = said
         return shown
@@ -99,10 +101,12 @@ class CarriedFiles:
             return f"Results are ready: jrr survey show {document}"
         if self._is_dealer:
             more = f" (with --sums for the file of each of the {self._dealers} dealers)"
+            twice = " --request FILE (the cards are verified: both files go twice)"
             return (
                 f"Written: {self.sums[0]}. Give it back to the collector's operator, who runs: jrr "
                 f"survey close {document} --sums {self.sums[0].name}"
                 f"{more if self._dealers > 1 else ''}"
+                f"{twice if self.operator.survey.dealing.is_verified else ''}"
             )
         assert self.request is not None  # refused before anything was closed
         file, give, name = str(self.request), "Give it to the dealer's operator", self.request.name

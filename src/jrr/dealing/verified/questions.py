@@ -21,9 +21,9 @@ def noise_laws(survey: "Survey") -> dict[str, Law]:
 
 
 def sums_of(survey: "Survey") -> Sums:
-    """How many closing sums a survey can have."""
+    """How many closing sums a survey can have, in all announcements that were planned."""
     cells = min(MOST_SUMS, survey.capacity // survey.smallest_group + 1)
-    return Sums(announcements=1, questions=len(survey.dealt), cells=cells)
+    return Sums(announcements=survey.announcements, questions=len(survey.dealt), cells=cells)
 
 
 def card_law(mechanism: Any) -> Law:

@@ -30,12 +30,14 @@ class NamedCards:
         serials: That came back with reports.
         request: A hash of all that the collector says beside the nonce.
         nonce: Of the collector.
+        announcement: Which of those that were planned, from 1 on.
     """
 
     survey: "Survey"
     serials: BySum[Sequence[bytes]]
     request: bytes
     nonce: bytes
+    announcement: int = 1
 
     def each(self) -> Iterator[tuple[str, str, NoiseRequest]]:
         """Every sum of some cards, with what fixes its noise.
@@ -53,7 +55,7 @@ class NamedCards:
                 )
             for cell, group in enumerate(sorted(groups)):
                 if groups[group]:
-                    number = sums.number(0, at, cell)
+                    number = sums.number(self.announcement - 1, at, cell)
                     yield question, group, NoiseRequest(survey, self.nonce, self.request, number)
 
 

@@ -170,6 +170,8 @@ def keep_sums(
     if held.sums is not None and sums == held.told:
         return
     check_settling(held)
+    if record is None and held.survey.dealing.is_verified:
+        raise Problem(409, "busy", "the sums were not checked: send them again")
     for dealer, told in enumerate(sums.announced[-1] if sums.announced else ()):
         named = _request(store, held, dealer, told.grouping)
         if named.sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
@@ -248,7 +250,7 @@ def _request(
 ) -> ClosingRequest:
     numbers = {one.name: held.numbers[one.name] for one in announced_questions(held.survey)}
     found: dict[int, dict[str, list[bytes]]] = {at: defaultdict(list) for at in numbers.values()}
-    wave = _wave_after(store, held, grouping.by)
+    wave = wave_after(store, held, grouping.by)
     for question, serial, covariates in store.named(held.name, dealer, also_in=wave):
         found[question][grouping.cell_of(_answers(covariates))].append(serial)
     return ClosingRequest(
@@ -298,14 +300,14 @@ def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) 
     grouping = CardGrouping(by=tuple(by))
     sizes: dict[tuple[int, int], dict[str, int]]
     sizes = {(question, dealer): {} for question in announced for dealer in dealers}
-    wave = _wave_after(store, held, by)
+    wave = wave_after(store, held, by)
     for question, dealer, covariates, count in store.card_counts(held.name, also_in=wave):
         one, cell = sizes[question, dealer], grouping.cell_of(_answers(covariates))
         one[cell] = one.get(cell, 0) + count
     return list(sizes.values())
 
 
-def _wave_after(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> str | None:
+def wave_after(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> str | None:
     """The next wave, where only people are meant who answered it too."""
     return next_wave_of(store, held.survey) if AFTER in by else None
 

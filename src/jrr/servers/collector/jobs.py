@@ -157,18 +157,20 @@ class CollectorJobs(SurveyJobs[CollectorStore, CollectorSurvey]):
     ) -> bytes | None:
         """Of verified cards the public record, if what dealers told is as it must be."""
         store, held = self.found(connection, name)
-        if not held.survey.dealing.is_verified or held.sums is not None:
+        if not held.survey.dealing.is_verified:
             return None
-        held.told.adding(held.survey, document)
-        return verified_ending.record_of(store, held, document, openings)
+        told = held.told.adding(held.survey, document)
+        if told == held.told:  # they are here
+            return None
+        record = verified_ending.record_of(store, held, document, openings)
+        verified_ending.check_range(store, held, told)
+        return record
 
     def keep_sums(
         self, connection: Connection, name: str, document: object, record: bytes | None = None
     ) -> State:
         """Keep what dealers told of their cards: from now on there is a result."""
         store, held = self.found(connection, name, lock=True)
-        if record is None and held.survey.dealing.is_verified and held.sums is None:
-            raise Problem(409, "busy", "the sums were not checked: send them again")
         ending.keep_sums(store, held, document, record)
         return held.state
 

@@ -68,7 +68,7 @@ class CollectorSurvey(HeldSurvey):
     chosen_for: int  # for which announcement they were chosen; 0 before the end
     gave_up: bool  # whether no more sums are asked for: serial numbers are forgotten
     promised: str | None = None  # JSON: what dealers promise of verified cards, once it is open
-    drawn: str | None = None  # JSON: of their closing sums, nonce and slots
+    drawn: str | None = None  # JSON: of each announcement, nonce and slots
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -91,8 +91,8 @@ class CollectorSurvey(HeldSurvey):
 
     @cached_property
     def challenge(self) -> dict[str, Any]:
-        """Nonce and slots of the closing sums of verified cards, as far as they are drawn."""
-        found: dict[str, Any] = {} if self.drawn is None else json.loads(self.drawn)
+        """Nonce and slots of the next closing sums of verified cards, as far as they are drawn."""
+        found: dict[str, Any] = json.loads(self.drawn or "{}").get(str(self.next_announcement), {})
         return found
 
     @cached_property
@@ -427,9 +427,10 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
                 self.connection.execute(one)
         return len(gone)
 
-    def keep_challenge(self, name: str, drawn: Mapping[str, Any]) -> None:
-        """Keep nonce and slots of the closing sums of verified cards."""
-        self._set(name, challenge=json.dumps(drawn))
+    def keep_challenge(self, held: CollectorSurvey, drawn: Mapping[str, Any]) -> None:
+        """Keep nonce and slots of the next closing sums of verified cards."""
+        every = json.loads(held.drawn or "{}") | {str(held.next_announcement): drawn}
+        self._set(held.name, challenge=json.dumps(every))
 
     def signed(self, held: CollectorSurvey, dealer: int) -> Iterator[tuple[str, bytes, bytes]]:
         """Verified cards of one dealer: question, serial number, what the dealer signed."""

@@ -1,26 +1,34 @@
 """The end of a survey with verified cards at the collector: one challenge, and the record."""
 
 import json
+import math
 import secrets
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, IntegrityError
 from jrr.protocol.documents import Message
-from jrr.servers.collector.ending import check_settling, closing_request
+from jrr.servers.collector.ending import check_settling, closing_request, wave_after
+from jrr.servers.collector.results import tallies
 from jrr.servers.common.problems import Problem, wrong_state
-from jrr.survey.card_record import cards_part, check_record
+from jrr.survey.card_record import cards_part, check_part
+from jrr.survey.closing import announced_questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jrr.estimation.told_sums import CardSums
     from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+    from jrr.survey.closing import ToldSums
+
+FAR = 34  # honest noise of rate e is FAR/e away with a chance of e^-34
 
 
 class Commitments(Message):
     """What one dealer commits to before it is told which slots are used."""
 
     dealer: int
+    request: str  # the hash of what it was asked
     committed: dict[str, dict[str, str]]  # question -> group -> hash
 
 
@@ -31,7 +39,7 @@ def nonce(store: "CollectorStore", held: "CollectorSurvey") -> str:
     drawn = held.challenge
     if "nonce" not in drawn:
         drawn |= {"nonce": secrets.token_hex(32), "dealers": {}}
-        store.keep_challenge(held.name, drawn)
+        store.keep_challenge(held, drawn)
     return str(drawn["nonce"])
 
 
@@ -45,6 +53,8 @@ def challenge(
     request = closing_request(store, held, told.dealer, ahead=False)
     before = drawn["dealers"].get(str(told.dealer))
     if before is None:
+        if told.request != request.digest:
+            raise Problem(409, "conflict", "the dealer has committed for other cards: ask it again")
         expected = {
             question: {group for group, names in groups.items() if names}
             for question, groups in request.questions.items()
@@ -61,7 +71,7 @@ def challenge(
             },
         }
         drawn["dealers"][str(told.dealer)] = before
-        store.keep_challenge(held.name, drawn)
+        store.keep_challenge(held, drawn)
     elif (before["request"], before["committed"]) != (request.digest, told.committed):
         raise Problem(
             409, "announced", "the slots were drawn for other commitments: there is no second draw"
@@ -73,7 +83,7 @@ def challenge(
 def record_of(
     store: "CollectorStore", held: "CollectorSurvey", sums: "Mapping[str, Any]", openings: Any
 ) -> bytes:
-    """The public record, once everything in it is as it must be.
+    """The public record with one more announcement, once everything of it is as it must be.
 
     Raises:
         IntegrityError: A dealer has told what it has not committed to; it is named.
@@ -82,7 +92,8 @@ def record_of(
     addresses = held.survey.dealing.addresses
     if not isinstance(openings, list) or len(openings) != len(addresses):
         raise ArgumentError(f"openings must be a list of {len(addresses)}, one from each dealer")
-    parts: list[dict[str, Any] | None] = []
+    before = store.record(held.name)
+    parts = [] if before is None else json.loads(zlib.decompress(before))["dealers"]
     for number in range(len(addresses)):
         request = closing_request(store, held, number, ahead=False)
         if request.is_empty:
@@ -91,24 +102,46 @@ def record_of(
         drawn = held.challenge.get("dealers", {}).get(str(number), {})
         if drawn.get("request") != request.digest:
             raise wrong_state("the dealers must commit to their noise first")
-        parts.append(
-            {
-                "request": request.to_document(),
-                "nonce": held.challenge["nonce"],
-                "committed": drawn["committed"],
-                "slots": drawn["slots"],
-                "cards": cards_part(store.signed(held, number)),
-                "sums": sums["announced"][number],
-                "openings": openings[number],
-            }
-        )
-    record = {
-        "survey": held.name,
-        "promises": json.loads(held.promised or "null"),
-        "dealers": parts,
-    }
-    check_record(held.survey, record)
+        part = {
+            "request": request.to_document(),
+            "nonce": held.challenge["nonce"],
+            "committed": drawn["committed"],
+            "slots": drawn["slots"],
+            "cards": cards_part(store.signed(held, number)),
+            "sums": sums["announced"][number],
+            "openings": openings[number],
+        }
+        check_part(held.survey, len(parts), held.promises[number], part)
+        parts.append(part)
+    promises = json.loads(held.promised or "null")
+    record = {"survey": held.name, "promises": promises, "dealers": parts}
     return zlib.compress(json.dumps(record).encode(), 1)
+
+
+def check_range(store: "CollectorStore", held: "CollectorSurvey", told: "ToldSums") -> None:
+    """Refuse sums that leave of the reports what no answers could be, however they were checked.
+
+    Noise passes unseen with one chance in so many slots. Honest noise is further away with a chance
+    below 10⁻⁹ in the largest survey.
+
+    Raises:
+        IntegrityError: They do; the message names the question and its cell.
+    """
+    number, dealers = len(told.announced), len(held.survey.dealing.addresses)
+    for question in announced_questions(held.survey):
+        sums: CardSums = told.of(question.name, number)
+        mechanism: Any = held.mechanism(question.name)
+        wave = wave_after(store, held, sums.by)
+        found = tallies(store, held, question.name, sums.by, next_wave=wave)
+        cells = sums.settled(mechanism, found, sums.by)[1] if found else {}
+        far = math.ceil(dealers * FAR / mechanism.announced_rate)
+        for cell, tally in cells.items():
+            most = mechanism.coin.largest * tally.n_carded + far
+            if not all(-far <= one <= most for one in tally.carded):
+                where = f"{question.name}, {cell}" if cell else question.name
+                raise IntegrityError(
+                    f"{where}: what the dealers told leaves numbers that no answers could be"
+                )
 
 
 def public_record(store: "CollectorStore", held: "CollectorSurvey") -> bytes:

@@ -36,7 +36,7 @@ def commit(
 
     _check_named(survey, request, asked)
     named = named_cards(survey, request, nonce)
-    return lambda: {"committed": commit_noise(decks, named)}
+    return lambda: {"request": request.digest, "committed": commit_noise(decks, named)}
 
 
 def tell(
