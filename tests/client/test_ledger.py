@@ -29,8 +29,8 @@ COLLECTOR = "https://collector.example"
 def plain(epsilon: float, questions: int = 1) -> Survey:
     """Yes-no questions q0, q1, … of randomized response, each of this ε."""
     asked = [{"name": f"q{at}", "kind": "yes-no", "text": f"{at}?"} for at in range(questions)]
-    document = {"title": "T", "epsilon": epsilon * questions, "questions": asked}
-    draft = Draft.from_dict(document)
+    document = {"title": "T", "epsilon": epsilon * questions, "split": "even"}
+    draft = Draft.from_dict(document | {"questions": asked})
     return SurveyRequest(draft=draft, people=100, collector=COLLECTOR, mechanism="rr").survey()
 
 
