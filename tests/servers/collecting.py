@@ -46,7 +46,7 @@ def asking(
     asked = [{"name": f"q{at}", "text": f"{at}?", **kind} for at in range(questions)]
     if only_if is not None:
         asked[-1]["only_if"] = dict(only_if)
-    draft = {"title": "T", "epsilon": float(questions), "waves": waves}
+    draft = {"title": "T", "epsilon": float(questions), "split": "even", "waves": waves}
     given: dict[str, Any] = {"people": 60, "min_cell": 1, "invitations": False}
     given |= {"dealing": Nobody()}
     if mechanism not in cardless_words():
