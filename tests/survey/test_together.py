@@ -240,6 +240,16 @@ def test_a_later_wave_keeps_the_promise() -> None:
     assert isinstance(second.together[0], Together)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 6.0])
+def test_a_later_wave_beside_numbers_keeps_it_too(epsilon: float) -> None:
+    """Where the first wave took less than its cap, what is left is used up but for rounding."""
+    asked = shared.asked(*QUESTIONS, NUMBER, split="together", ask="all", waves=2)
+    first = shared.survey_of(asked, people=30, epsilon=epsilon)
+    second = shared.survey_of(asked, people=30, epsilon=epsilon, after=first)
+    second.check_after(first)
+    assert second.whole_study.promised.dealer <= first.whole_study.promised.dealer
+
+
 @pytest.mark.parametrize("mechanism", ["auto", "rr", "jrr", "drr", "mrr"])
 @pytest.mark.parametrize("split", ["even", "together"])
 def test_no_plan_spends_more_than_was_asked_for(mechanism: str, split: str) -> None:
