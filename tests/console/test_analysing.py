@@ -190,7 +190,7 @@ def test_what_is_to_be_made_of_it_is_kept_and_told_before_it_is_too_late(
     assert "Analyses, a line each must be one of" in what_is_wrong(wrong)
     given = {"people": "2000", "dealers": servers.dealer.url, "response": "60", "lost": "0"}
     told = visitor.post(f"{path[1]}/create", act="plan", **given)
-    assert "groups: sector: bribed ± 0." in told.words
+    assert "groups: sector: bribed ±" in told.words
     assert "pairs: not possible: pairs need two waves" in told.words
     refused = visitor.post(f"{path[1]}/create", **given)
     assert refused.status == 422

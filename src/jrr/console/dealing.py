@@ -138,8 +138,8 @@ def _close(request: PageRequest) -> Response:
         "The cards are verified: the file that you were given goes to the collector's operator, "
         "and another request comes back, for this page again."
         if "committed" in reply
-        else f"The sums are told, and the key is {kept}. The file of sums that you were given goes "
-        "to the collector's operator."
+        else f"The sums are told, and the key is {kept}. The file of sums that you were given, of "
+        f"{name_of(survey)}, goes to the collector's operator."
     )
     body = json.dumps(dealer_sums(reply))
     return download(body, f"sums-{survey.hash[:8]}.json", "application/json")
