@@ -131,6 +131,28 @@ def test_pairs_are_refused_beforehand_with_the_sentence_of_afterwards() -> None:
     assert found.note == f"not lied: {why_no_pairs(survey, 'lied')}"
 
 
+def test_who_is_asked_counts_for_pairs_and_not_with_what_a_coin_is_shared() -> None:
+    def wave(after: Any = None, **more: Any) -> Any:
+        draft = {"title": "T", "epsilon": 3.0, "waves": 2, "questions": TWO} | more
+        return SurveyRequest(
+            draft=Draft.from_dict(draft),
+            people=2_000,
+            dealing=Dealers(("https://dealer.example",)),
+            collector="https://collector.example",
+            after=after,
+        ).survey()
+
+    before = wave(split="together", ask="all")
+    assert before.together
+    later = wave(before, split="even")
+    assert not later.together
+    assert why_no_pairs(before, "a", 2, later) is None
+    some = wave(split="together", ask=1)
+    reason = why_no_pairs(some, "a", 2, wave(some, split="even"))
+    assert reason is not None
+    assert "not everybody is asked a in every wave" in reason
+
+
 def test_pairs_of_numbers_in_steps_without_cards_need_no_sums() -> None:
     """Their noise is kept like that of masks, but there is no card whose sum anybody could tell."""
     days = {"name": "days", "kind": "number", "low": 0, "high": 20, "text": "?"}

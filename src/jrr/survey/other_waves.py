@@ -72,9 +72,11 @@ def why_no_pairs(
 
 
 def _asked_of(survey: "Survey", question: str) -> object:
-    """Of whom a question is asked that shares its coin: in all waves by the same draw."""
+    """Of whom a question is asked: where that is drawn, in all waves by the same draw."""
     shared = survey.together_with(question)
-    return shared and (shared.questions, shared.ask)
+    if shared is None or survey.share_asked(question) == 1:
+        return None
+    return shared.questions, shared.ask
 
 
 def no_pairs_of_closed_decks(survey: "Survey", question: str) -> str | None:
