@@ -11,8 +11,8 @@ import pytest
 
 from jrr.cli.app import run
 from jrr.cli.plan.shown import shown_frequencies
-from jrr.cli.survey.answers import ask_choice
-from jrr.cli.survey.closing import CarriedFiles
+from jrr.cli.survey.answer import ask_choice
+from jrr.cli.survey.close import CarriedFiles
 from jrr.client.http import Admin, Http
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
@@ -163,7 +163,7 @@ def test_an_invitation_is_checked_before_anything_is_asked_or_sent(
         raise AssertionError("nobody must be asked, and no server")
 
     monkeypatch.setattr(Http, "call", never)
-    monkeypatch.setattr("jrr.cli.survey.answers.ask_choice", never)
+    monkeypatch.setattr("jrr.cli.survey.answer.ask_choice", never)
     (good,) = new_invitations(1)
     slips = [good[:-1], good[1:], good[:-1] + ("a" if good[-1] != "a" else "b"), "x"]
     link = f"https://c.example/v1/surveys/{'0' * 64}"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jrr.client.answer_links import FORMATS, answer_link, page_address, write_answer_links
+from jrr.client.invitations import FORMATS, answer_link, page_address, write_answer_links
 from jrr.client.letters import Letter, grouped, qr_characters, qr_png
 from jrr.client.operator import new_invitations
 from jrr.errors import ArgumentError

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from jrr.client.answer_links import COLUMNS, NOTES
+from jrr.client.invitations import COLUMNS, NOTES
 from jrr.client.operator import Operator
 from jrr.estimation.differences import difference
 from jrr.survey.survey import Survey, read_survey

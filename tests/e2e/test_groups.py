@@ -19,8 +19,7 @@ from jrr.client.contributor import Contributor
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.dealing.committee.cards import card_of, deck_of
 from jrr.dealing.committee.group import GroupCard, deal_among
-from jrr.dealing.group_file import GroupMembers
-from jrr.dealing.group_place import GroupPlace, read_place
+from jrr.dealing.group_place import GroupMembers, GroupPlace, read_place
 from jrr.dealing.kinds import Groups
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.survey.consent import consent_text

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from jrr import MRR
-from jrr.client.answer_links import answer_link
+from jrr.client.invitations import answer_link
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.survey.creation import SurveyRequest

@@ -14,7 +14,7 @@ from jrr.research.audit import (
     RoundsView,
     audit,
 )
-from jrr.research.audit.choice import VIEWS, check_deck, claim_of, deals_decks, subject_of
+from jrr.research.audit.views import VIEWS, check_deck, claim_of, deals_decks, subject_of
 
 CAPPED = jrr.DRR(20, truth=0.3, own=0.1)
 

@@ -16,7 +16,7 @@ from jrr.research.audit import (
     EverythingView,
     audit,
 )
-from jrr.research.audit.choice import VIEWS, claim_of, subject_of
+from jrr.research.audit.views import VIEWS, claim_of, subject_of
 
 CLOSED: dict[str, Any] = {"n": 2, "own": 2.0, "card_rate": 0.5, "total_rate": 0.5}
 ANNOUNCED: dict[str, Any] = {"n": 2, "own": 2.0, "card_rate": 0.3, "announced_rate": 0.8}

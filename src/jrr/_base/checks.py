@@ -242,6 +242,13 @@ def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
+def text(argument: str, value: object) -> str:
+    """Any text."""
+    if not isinstance(value, str):
+        raise refusal(argument, value, "a text")
+    return value
+
+
 def names(argument: str, value: object) -> tuple[str, ...]:
     """A list of texts; a single text is refused, which Python would iterate letter by letter."""
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):

@@ -8,8 +8,14 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from jrr._base import checks
-from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
-from jrr.client.invitations import invitations_in, new_notes
+from jrr.client.invitations import (
+    PUBLIC_LIMITS,
+    answer_link,
+    answer_links_text,
+    invitations_in,
+    new_notes,
+    page_address,
+)
 from jrr.client.letters import letter_of, qr_svg, usual_words
 from jrr.client.operator import new_invitations
 from jrr.console.names_files import names_file

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jrr._base.files import write_whole_bytes
-from jrr.client.answer_links import answer_link, page_address, write_answer_links
+from jrr.client.invitations import answer_link, page_address, write_answer_links
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.research.processes import Running
 from jrr.survey.survey import Survey

@@ -68,17 +68,11 @@ def _flag(name: str, value: Any) -> bool:
     return found
 
 
-def _word(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise checks.refusal(name, value, "a text")
-    return value
-
-
 def _list(name: str, value: Any) -> tuple[str, ...]:
     parts = value.split(";") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
         raise checks.refusal(name, value, "texts, with ; between")
-    return tuple(_word(name, part).strip() for part in parts)
+    return tuple(checks.text(name, part).strip() for part in parts)
 
 
 def _texts(name: str, value: Any) -> dict[str, str]:
@@ -86,20 +80,23 @@ def _texts(name: str, value: Any) -> dict[str, str]:
     texts = {"": value} if isinstance(value, str) else value
     if not isinstance(texts, Mapping):
         raise checks.refusal(name, value, "a text, or a table of texts by language")
-    return {str(language): _word(f"{name} in {language}", text) for language, text in texts.items()}
+    return {
+        str(language): checks.text(f"{name} in {language}", text)
+        for language, text in texts.items()
+    }
 
 
 def _time(name: str, value: Any) -> str:
     if isinstance(value, datetime):  # TOML has times
         utc = value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
         return utc.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return _word(name, value)
+    return checks.text(name, value)
 
 
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "analyses": _list,
     "colluders": _whole,
-    "view": _word,
+    "view": checks.text,
     "delta": _real,
     "dealer_epsilon": _real_or_unbounded,
     "lost": _real,
@@ -116,10 +113,10 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "pilot": _flag,
     "keep_days": _whole,
     "consent": _texts,
-    "consent_file": _word,
-    "consent_version": _word,
-    "logo": _word,
-    "logo_file": _word,
+    "consent_file": checks.text,
+    "consent_version": checks.text,
+    "logo": checks.text,
+    "logo_file": checks.text,
 }
 SETTINGS = tuple(_READ)
 FILES = ("consent_file", "logo_file")  # settings that name a file

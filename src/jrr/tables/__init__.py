@@ -32,8 +32,8 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("frames and files of reports need pyarrow", "tables") from None
 
 from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
+from jrr.tables.card_file import deal
 from jrr.tables.converting import convert
-from jrr.tables.dealing import deal
 from jrr.tables.estimating import estimate, tally
 from jrr.tables.frame_regression import items_of
 from jrr.tables.frames import headers_of

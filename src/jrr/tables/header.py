@@ -259,11 +259,13 @@ class Header:
             mechanism,
             decks=_words("decks", document["decks"]),
             colluders=checks.integer("colluders", document["colluders"], 0),
-            question=_word("question", document["question"]),
+            question=checks.text("question", document["question"]),
             labels=_words("labels", document["labels"]),
-            other=None if document["other"] is None else _word("other", document["other"]),
+            other=None if document["other"] is None else checks.text("other", document["other"]),
             declined=(
-                None if document["declined"] is None else _word("declined", document["declined"])
+                None
+                if document["declined"] is None
+                else checks.text("declined", document["declined"])
             ),
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
@@ -328,16 +330,10 @@ def _check_mechanism(value: object) -> None:
     checked_mechanism(value)
 
 
-def _word(argument: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise checks.refusal(argument, value, "a text")
-    return value
-
-
 def _words(argument: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise checks.refusal(argument, value, "a list of texts")
-    return tuple(_word(argument, entry) for entry in value)
+    return tuple(checks.text(argument, entry) for entry in value)
 
 
 def _range(value: object) -> NumberRange | None:

@@ -16,8 +16,7 @@ from jrr._base.shown import Row, Shown, value_rows
 from jrr.estimation.contrasts import Held, cumulants
 from jrr.estimation.estimates import Estimate, quantile
 from jrr.estimation.moments import Floats
-from jrr.telemetry.consistency import consistent_leaves, weights_of
-from jrr.telemetry.level_noise import noise_of
+from jrr.telemetry.consistency import consistent_leaves, noise_of, weights_of
 
 if TYPE_CHECKING:
     from jrr.telemetry.ranges import RangeTree

@@ -75,22 +75,22 @@ def privacy(
     jrr audit privacy -e 1 --mechanism drr
     jrr audit privacy -e 1 --mechanism drr --view cards -n 20 -M 3
     """  # noqa: D301 - click reads the \b
-    from jrr.research.audit import choice
+    from jrr.research.audit import views
 
     names = ("trials", "seed", "workers", "plot")
     trials = {name: options.pop(name) for name in names}
     delta = delta if view == "everything" else 0.0
-    if choice.deals_decks(view, with_cards=with_cards):
-        for name, small in choice.SMALL_SURVEY.items():
+    if views.deals_decks(view, with_cards=with_cards):
+        for name, small in views.SMALL_SURVEY.items():
             if not is_given(name):
                 options[name] = small
-        choice.check_deck(options["n"])
+        views.check_deck(options["n"])
     mechanism, colluders = make_plan(**options).mechanism, options["colluders"]
-    subject = choice.subject_of(
+    subject = views.subject_of(
         mechanism, view, colluders=colluders, rounds=rounds, with_cards=with_cards
     )
     if claimed is None:
-        claimed = choice.claim_of(mechanism, view, colluders, delta)
+        claimed = views.claim_of(mechanism, view, colluders, delta)
     if not mechanism.deals and options["mechanism"] != "rr" and not wants_json():
         console().print(
             f"What was planned is {mechanism.brief()}: nothing with cards is enough more "

@@ -21,6 +21,7 @@ COMMANDS = {
 
 
 MODULES = dict.fromkeys(("shuffle", "convert", "keys"), "passing_on")
+MODULES |= dict.fromkeys(("heavy-hitters", "quantiles"), "levels")
 
 
 @click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)

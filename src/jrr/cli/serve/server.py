@@ -1,4 +1,4 @@
-"""`jrr serve dealer`, `collector` and `party`: the three servers."""
+"""`jrr serve dealer`, `collector`, `party`: the servers; `certificate`, `token`: what they need."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jrr.cli.options import F, all_of
-from jrr.cli.output import json_option, show
+from jrr.cli.output import json_option, show, unwrapped
 from jrr.cli.values import FILE
 from jrr.errors import needed
 from jrr.servers.common.settings import PORTS
@@ -77,3 +77,32 @@ def party(**options: Any) -> None:
     Needs link_certificate and link_key (`jrr serve certificate` makes them).
     """
     _run("party", **options)
+
+
+@click.command()
+@click.argument("name", type=click.Path(path_type=Path))
+@json_option
+def certificate(name: Path) -> None:
+    """Make a party's certificate: NAME.pem, for the survey, and NAME.key (secret)."""
+    from jrr.servers.common.certificates import make_certificate
+
+    public, secret = make_certificate(name)
+    show(
+        {"certificate": str(public), "key": str(secret)},
+        f"{public}: goes into the survey. {secret}: keep it secret.",
+    )
+
+
+@click.command()
+@json_option
+def token() -> None:
+    """Make an admin token: the server is given its hash, the operator keeps it."""
+    from jrr.servers.common.tokens import new_token, token_digest
+
+    secret = new_token()
+    digest = token_digest(secret)
+    show(
+        {"token": secret, "admin_token_sha256": digest},
+        unwrapped(f"token (secret):     {secret}"),
+        unwrapped(f"admin_token_sha256: {digest}"),
+    )

@@ -39,8 +39,7 @@ def deal_in_group(
     """
     from jrr.dealing.committee.group import deal_among
     from jrr.dealing.committee.meeting import Identity
-    from jrr.dealing.group_file import read_group
-    from jrr.dealing.group_place import GroupPlace
+    from jrr.dealing.group_place import GroupPlace, read_group
     from jrr.servers.common.certificates import check_pair
 
     members = read_group(file)

@@ -14,12 +14,12 @@ from jrr.cli.values import COUNT, FILE
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from jrr.client.answer_links import Notes
+    from jrr.client.invitations import Notes
     from jrr.client.operator import Operator
     from jrr.survey.survey import Survey
 
 INVITATIONS = Path("invitations.csv")
-FORMATS = ("csv", "links", "qr", "letters")  # those of jrr.client.answer_links
+FORMATS = ("csv", "links", "qr", "letters")  # those of jrr.client.invitations
 
 
 class _Told(NamedTuple):
@@ -116,8 +116,13 @@ def invite(
     told of it. A lost invitation is replaced by --from LOST.csv --replace -o NEW.csv; one that was
     used is left alone, and named.
     """
-    from jrr.client.answer_links import PUBLIC_LIMITS, page_address
-    from jrr.client.invitations import make_invitations, notes_in, tell_invitations
+    from jrr.client.invitations import (
+        PUBLIC_LIMITS,
+        make_invitations,
+        notes_in,
+        page_address,
+        tell_invitations,
+    )
 
     if page is None and kind != "csv":
         raise ArgumentError(f"page must be given for format {kind!r}: where people answer")
@@ -189,7 +194,7 @@ def _links(
     exactly: bool = False,
     notes: "Notes | None" = None,
 ) -> Path:
-    from jrr.client.answer_links import write_answer_links
+    from jrr.client.invitations import write_answer_links
     from jrr.client.letters import letter_of
 
     return write_answer_links(
