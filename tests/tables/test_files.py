@@ -425,7 +425,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         monkeypatch.setattr(
             pa.csv, "ReadOptions", lambda **more: options(**(more | {"block_size": 256}))
         )
-        for module in ("dealing", "shuffling", "formats"):
+        for module in ("card_file", "shuffling", "formats"):
             monkeypatch.setattr(import_module(f"jrr.tables.{module}"), "BATCH", rows)
 
     return patch

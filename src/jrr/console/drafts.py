@@ -5,29 +5,18 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from jrr.console.pages import not_here
 
-METADATA = MetaData()
-TABLE = Table(
+METADATA = sa.MetaData()
+TABLE = sa.Table(
     "console_drafts",
     METADATA,
-    Column("draft", String(32), primary_key=True),
-    Column("version", Integer, nullable=False),  # grows with every step
-    Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
+    sa.Column("draft", sa.String(32), primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),  # grows with every step
+    # JSON: as in a file of TOML, perhaps unfinished.
+    sa.Column("document", sa.Text, nullable=False),
 )
 SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
 CHOICES = -1  # version of what is no draft: what was chosen when a survey was created
@@ -59,23 +48,23 @@ class StoredDraft:
         return f"/drafts/{self.name}"
 
 
-def make_table(engine: Engine) -> None:
+def make_table(engine: sa.Engine) -> None:
     """Make room for drafts, once."""
     with engine.begin() as connection:
         METADATA.create_all(connection)
 
 
-def all_drafts(connection: Connection) -> list[StoredDraft]:
+def all_drafts(connection: sa.Connection) -> list[StoredDraft]:
     """Every draft, by title."""
-    rows = connection.execute(select(TABLE).where(TABLE.c.version != CHOICES))
+    rows = connection.execute(sa.select(TABLE).where(TABLE.c.version != CHOICES))
     drafts = [_draft(row) for row in rows]
     return sorted(drafts, key=lambda draft: draft.title.casefold())
 
 
-def find_draft(connection: Connection, name: str) -> StoredDraft:
+def find_draft(connection: sa.Connection, name: str) -> StoredDraft:
     """One draft."""
     is_draft = (TABLE.c.draft == name) & (TABLE.c.version != CHOICES)
-    row = connection.execute(select(TABLE).where(is_draft)).one_or_none()
+    row = connection.execute(sa.select(TABLE).where(is_draft)).one_or_none()
     if row is None:
         raise not_here("there is no such draft")
     return _draft(row)
@@ -87,25 +76,25 @@ def _draft(row: Any) -> StoredDraft:
     return StoredDraft(document, row.draft, row.version, settings)
 
 
-def keep_choices(engine: Engine, survey: str, form: dict[str, str]) -> None:
+def keep_choices(engine: sa.Engine, survey: str, form: dict[str, str]) -> None:
     """Keep what was chosen when a survey was created: its document has only what follows of it."""
     add_draft(engine, StoredDraft({}, survey[:32], CHOICES, {"form": form}))
 
 
-def choices_of(connection: Connection, survey: str) -> dict[str, str]:
+def choices_of(connection: sa.Connection, survey: str) -> dict[str, str]:
     """The same; nothing of a survey that was not created here."""
     is_its = (TABLE.c.draft == survey[:32]) & (TABLE.c.version == CHOICES)
-    row = connection.execute(select(TABLE).where(is_its)).one_or_none()
+    row = connection.execute(sa.select(TABLE).where(is_its)).one_or_none()
     return {} if row is None else dict(_draft(row).settings["form"])
 
 
-def add_draft(engine: Engine, draft: StoredDraft) -> None:
+def add_draft(engine: sa.Engine, draft: StoredDraft) -> None:
     """Write a new draft."""
     with engine.begin() as connection:
         connection.execute(TABLE.insert().values(**_row(draft)))
 
 
-def change_draft(engine: Engine, draft: StoredDraft, *, is_step: bool) -> bool:
+def change_draft(engine: sa.Engine, draft: StoredDraft, *, is_step: bool) -> bool:
     """Write what was changed, unless somebody was faster; whether it was written.
 
     Args:
@@ -116,7 +105,7 @@ def change_draft(engine: Engine, draft: StoredDraft, *, is_step: bool) -> bool:
     row = _row(draft) | {"version": draft.version + is_step}
     same = (TABLE.c.draft == draft.name) & (TABLE.c.version == draft.version)
     with engine.begin() as connection:
-        return connection.execute(update(TABLE).where(same).values(**row)).rowcount == 1
+        return connection.execute(sa.update(TABLE).where(same).values(**row)).rowcount == 1
 
 
 def _row(draft: StoredDraft) -> dict[str, Any]:
@@ -124,7 +113,7 @@ def _row(draft: StoredDraft) -> dict[str, Any]:
     return {"draft": draft.name, "version": draft.version, "document": body}
 
 
-def drop_draft(engine: Engine, name: str) -> None:
+def drop_draft(engine: sa.Engine, name: str) -> None:
     """Forget a draft."""
     with engine.begin() as connection:
-        connection.execute(delete(TABLE).where(TABLE.c.draft == name))
+        connection.execute(sa.delete(TABLE).where(TABLE.c.draft == name))

@@ -13,22 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 
 from jrr.estimation.tally import Tally
 from jrr.protocol.states import CLOSED, Role, State, read_state
@@ -55,7 +40,7 @@ ROWS = 20_000  # reports read at a time
 PEOPLE = 2_000  # people read at a time, with all their reports
 SLOTS = 64  # counters of one survey's uploads
 
-METADATA = MetaData()  # the tables of this server
+METADATA = sa.MetaData()  # the tables of this server
 CardOf = tuple[int, int, bytes]  # number of a question, number of a dealer, serial number
 
 
@@ -154,13 +139,15 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     metadata = METADATA
     surveys = surveys_table(
         metadata,
-        Column("sums", Text),  # JSON: what dealers told of their cards at the end
-        Column("grouping", Text),  # JSON: in which cells sums are asked for, once it is closed
-        Column("gave_up", Boolean),  # no more sums are asked for
-        Column("promises", Text),  # JSON: what dealers promise of verified cards, once it is open
-        Column("challenge", Text),  # JSON: nonce and slots of their closing sums, drawn once
+        sa.Column("sums", sa.Text),  # JSON: what dealers told of their cards at the end
+        # JSON: in which cells sums are asked for, once it is closed.
+        sa.Column("grouping", sa.Text),
+        sa.Column("gave_up", sa.Boolean),  # no more sums are asked for
+        # JSON: what dealers promise of verified cards, once it is open.
+        sa.Column("promises", sa.Text),
+        sa.Column("challenge", sa.Text),  # JSON: nonce and slots of their closing sums, drawn once
         # Compressed: what everybody may check of those cards.
-        Column("record", LargeBinary, info={"apart": True}),
+        sa.Column("record", sa.LargeBinary, info={"apart": True}),
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
@@ -168,42 +155,44 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     people = table_by_survey(
         "people",
         metadata,
-        Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
-        Column("covariates", Text, nullable=False),  # canonical JSON: those that make groups
+        sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
+        sa.Column("open", sa.Text, nullable=False),  # canonical JSON: open answers, as they are
+        sa.Column("covariates", sa.Text, nullable=False),  # canonical JSON: those that make groups
     )
     reports = table_by_survey(
         "reports",
         metadata,
-        Column("question", Integer, primary_key=True),  # its number in the survey
-        Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("carded", Boolean, nullable=False),
-        Column("report", LargeBinary, nullable=False),
+        sa.Column("question", sa.Integer, primary_key=True),  # its number in the survey
+        sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
+        sa.Column("carded", sa.Boolean, nullable=False),
+        sa.Column("report", sa.LargeBinary, nullable=False),
     )
     serials = table_by_survey(
         "serials",
         metadata,
-        Column("question", Integer, primary_key=True),
-        Column("dealer", Integer, primary_key=True),  # its number in the survey
-        Column("serial", LargeBinary(16), primary_key=True),  # each once
-        Column("pseudonym", LargeBinary(32), nullable=False),  # who came with it
-        Column("signed", LargeBinary),  # of a verified card: commitments and the dealer's signature
-        Index("serials_by_person", "survey", "pseudonym"),
+        sa.Column("question", sa.Integer, primary_key=True),
+        sa.Column("dealer", sa.Integer, primary_key=True),  # its number in the survey
+        sa.Column("serial", sa.LargeBinary(16), primary_key=True),  # each once
+        sa.Column("pseudonym", sa.LargeBinary(32), nullable=False),  # who came with it
+        # Of a verified card: commitments and the dealer's signature.
+        sa.Column("signed", sa.LargeBinary),
+        sa.Index("serials_by_person", "survey", "pseudonym"),
     )
     days = table_by_survey(  # how many came: of nobody it is known when
         "days",
         metadata,
-        Column("day", String(10), primary_key=True),
-        Column("slot", Integer, primary_key=True),
-        Column("people", BigInteger, nullable=False),
+        sa.Column("day", sa.String(10), primary_key=True),
+        sa.Column("slot", sa.Integer, primary_key=True),
+        sa.Column("people", sa.BigInteger, nullable=False),
     )
-    results = Table(
+    results = sa.Table(
         "results",
         metadata,
-        Column("survey", String(64), primary_key=True),
-        Column("question", Integer, primary_key=True),
-        Column("shown", Text),  # a tally in JSON
-        Column("next", Text, nullable=False),  # a tally that is shown when enough came after it
+        sa.Column("survey", sa.String(64), primary_key=True),
+        sa.Column("question", sa.Integer, primary_key=True),
+        sa.Column("shown", sa.Text),  # a tally in JSON
+        # A tally that is shown when enough came after it.
+        sa.Column("next", sa.Text, nullable=False),
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorSurvey:
@@ -312,7 +301,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         """Day -> people whose answers came, in order."""
         table = self.days
         query = (
-            select(table.c.day, func.sum(table.c.people))
+            sa.select(table.c.day, sa.func.sum(table.c.people))
             .where(table.c.survey == name)
             .group_by(table.c.day)
             .order_by(table.c.day)
@@ -337,7 +326,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         """
         table, people = self.serials, self.people
         query = (
-            select(table.c.question, table.c.serial, people.c.covariates)
+            sa.select(table.c.question, table.c.serial, people.c.covariates)
             .join(people, _same_person(table, people))
             .where(table.c.survey == name, table.c.dealer == dealer, *self._also_in(table, also_in))
             .order_by(table.c.question, table.c.serial)
@@ -352,7 +341,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         table, people = self.serials, self.people
         columns = (table.c.question, table.c.dealer, people.c.covariates)
         query = (
-            select(*columns, func.count().label("cards"))
+            sa.select(*columns, sa.func.count().label("cards"))
             .join(people, _same_person(table, people))
             .where(table.c.survey == name, *self._also_in(table, also_in))
             .group_by(*columns)
@@ -360,20 +349,22 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         for row in self.connection.execute(query):
             yield row.question, row.dealer, row.covariates, row.cards
 
-    def _also_in(self, table: Table, wave: str | None) -> tuple[Any, ...]:
+    def _also_in(self, table: sa.Table, wave: str | None) -> tuple[Any, ...]:
         """That somebody answered a later wave too, who was known there to have answered before."""
         if wave is None:
             return ()
         people = self.people
         # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
         both = people.c.covariates.contains(f'"{BEFORE}":"{YES}"', autoescape=True)
-        names = select(people.c.pseudonym).where(people.c.survey == wave, both)
+        names = sa.select(people.c.pseudonym).where(people.c.survey == wave, both)
         return (table.c.pseudonym.in_(names),)
 
     def who_answered_both(self, name: str, wave: str) -> set[bytes]:
         """The people who answered that next wave too."""
         table = self.people
-        query = select(table.c.pseudonym).where(table.c.survey == name, *self._also_in(table, wave))
+        query = sa.select(table.c.pseudonym).where(
+            table.c.survey == name, *self._also_in(table, wave)
+        )
         return {bytes(who) for who in self.connection.execute(query).scalars()}
 
     def panel(self, first: str, *, lock: bool = False) -> list[tuple[Survey, State]]:
@@ -382,7 +373,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         lock: In one order, so that nobody waits in a circle.
         """
         table = self.surveys
-        query = select(table).order_by(table.c.survey)
+        query = sa.select(table).order_by(table.c.survey)
         query = query.with_for_update() if lock else query
         # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
         named = f'"panel":"{first}"'.encode()
@@ -421,7 +412,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             gone |= {bytes(row.pseudonym) for row in found}
         for table in (self.serials, self.reports, self.people):
             for who in gone:
-                one = delete(table).where(table.c.survey == held.name, table.c.pseudonym == who)
+                one = sa.delete(table).where(table.c.survey == held.name, table.c.pseudonym == who)
                 if table is self.reports:  # found by its key
                     one = one.where(table.c.question.in_(held.numbers.values()))
                 self.connection.execute(one)
@@ -436,7 +427,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         """Verified cards of one dealer: question, serial number, what the dealer signed."""
         table, names = self.serials, list(held.numbers)
         query = (
-            select(table.c.question, table.c.serial, table.c.signed)
+            sa.select(table.c.question, table.c.serial, table.c.signed)
             .where(table.c.survey == held.name, table.c.dealer == dealer)
             .order_by(table.c.question, table.c.serial)
         )
@@ -445,7 +436,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
 
     def record(self, name: str) -> bytes | None:
         """The public record of verified cards, once there is one."""
-        query = select(self.surveys.c.record).where(self.surveys.c.survey == name)
+        query = sa.select(self.surveys.c.record).where(self.surveys.c.survey == name)
         found = self.connection.execute(query).scalar_one()
         return None if found is None else bytes(found)
 
@@ -461,12 +452,12 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     def forget_serials(self, name: str) -> None:
         """Forget which cards came back: no more sums are asked for."""
         self._set(name, gave_up=True)
-        self.connection.execute(delete(self.serials).where(self.serials.c.survey == name))
+        self.connection.execute(sa.delete(self.serials).where(self.serials.c.survey == name))
 
     def fixed_results(self, name: str, question: int) -> FixedResults | None:
         """The tallies of a question that are shown now and next; None where nobody asked yet."""
         table = self.results
-        query = select(table).where(table.c.survey == name, table.c.question == question)
+        query = sa.select(table).where(table.c.survey == name, table.c.question == question)
         row = self.connection.execute(query).one_or_none()
         if row is None:
             return None
@@ -479,9 +470,9 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         """Keep the tallies of a question that are shown now and next."""
         table = self.results
         where = (table.c.survey == name) & (table.c.question == question)
-        self.connection.execute(delete(table).where(where))
+        self.connection.execute(sa.delete(table).where(where))
         self.connection.execute(
-            insert(table).values(
+            sa.insert(table).values(
                 survey=name,
                 question=question,
                 shown=None if shown is None else shown.to_json(),
@@ -500,7 +491,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         others = [number for name, number in held.numbers.items() if name not in counts]
         table, names = self.reports, list(held.numbers)
         query = (
-            select(table.c.question, func.count())
+            sa.select(table.c.question, sa.func.count())
             .where(table.c.survey == held.name, table.c.question.in_(others))
             .group_by(table.c.question)
         )
@@ -512,11 +503,11 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
     def count_both(self, held: CollectorSurvey, question: str, other: tuple[str, int]) -> int:
         """How many people have a report to this question and to one of another survey."""
         table, (survey, number) = self.reports, other
-        others = select(table.c.pseudonym).where(
+        others = sa.select(table.c.pseudonym).where(
             table.c.survey == survey, table.c.question == number
         )
         query = (
-            select(func.count())
+            sa.select(sa.func.count())
             .select_from(table)
             .where(
                 table.c.survey == held.name,
@@ -542,7 +533,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         table, people = self.reports, self.people
         form = held.mechanism(question).report_format
         query = (
-            select(table.c.report, table.c.carded, people.c.covariates)
+            sa.select(table.c.report, table.c.carded, people.c.covariates)
             .join(people, _same_person(table, people))
             .where(table.c.survey == held.name, table.c.question == held.numbers[question])
             .order_by(table.c.pseudonym)
@@ -550,7 +541,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         query = query.where(*self._also_in(table, next_wave))
         if also_in is not None:
             survey, number = also_in
-            others = select(table.c.pseudonym).where(
+            others = sa.select(table.c.pseudonym).where(
                 table.c.survey == survey, table.c.question == number
             )
             query = query.where(table.c.pseudonym.in_(others))
@@ -570,7 +561,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         people, last = self.people, b""
         while True:
             query = (
-                select(people.c.pseudonym)
+                sa.select(people.c.pseudonym)
                 .where(people.c.survey == held.name, people.c.pseudonym > last)
                 .order_by(people.c.pseudonym)
                 .limit(PEOPLE)
@@ -583,5 +574,5 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             last = names[-1]
 
 
-def _same_person(table: Table, people: Table) -> Any:
+def _same_person(table: sa.Table, people: sa.Table) -> Any:
     return (people.c.survey == table.c.survey) & (people.c.pseudonym == table.c.pseudonym)

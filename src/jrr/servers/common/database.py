@@ -9,20 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Integer,
-    MetaData,
-    Row,
-    String,
-    Table,
-    create_engine,
-    event,
-    inspect,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -33,15 +20,15 @@ from jrr.servers.common.problems import Problem, unavailable
 READS = "jrr_reads"  # an option of connections that never write
 _FIRST = "surveys"  # the table that every transaction asks first, so that none waits in a circle
 SCHEMA = 1  # grows when tables of any server change after a release
-_SCHEMAS = Table(
+_SCHEMAS = sa.Table(
     "jrr_schema",
-    MetaData(),
-    Column("role", String(16), primary_key=True),
-    Column("number", Integer, nullable=False),
+    sa.MetaData(),
+    sa.Column("role", sa.String(16), primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
 )
 
 
-def connect(url: str, patience: float = 10.0) -> Engine:
+def connect(url: str, patience: float = 10.0) -> sa.Engine:
     """An engine on SQLite (write-ahead log, full synchronisation) or PostgreSQL.
 
     Args:
@@ -53,7 +40,7 @@ def connect(url: str, patience: float = 10.0) -> Engine:
     except (SQLAlchemyError, ValueError):
         raise ArgumentError("database must be an address as sqlite:///file.db") from None
     if parsed.get_backend_name() == "postgresql":
-        return create_engine(
+        return sa.create_engine(
             parsed.set(drivername="postgresql+psycopg"),
             pool_pre_ping=True,
             hide_parameters=True,  # an error in a log must not show a report
@@ -64,14 +51,14 @@ def connect(url: str, patience: float = 10.0) -> Engine:
     if not path.parent.is_dir():
         raise ArgumentError(f"database must be in a directory that exists, got {path}")
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
-    engine = create_engine(
+    engine = sa.create_engine(
         url,
         poolclass=NullPool,
         connect_args={"check_same_thread": False},
         hide_parameters=True,
     )
 
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def _prepare(connection, _record):  # type: ignore[no-untyped-def]
         connection.isolation_level = None  # we say BEGIN ourselves, below
         for pragma in (
@@ -83,7 +70,7 @@ def connect(url: str, patience: float = 10.0) -> Engine:
         ):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
+    @sa.event.listens_for(engine, "begin")
     def _begin(connection):  # type: ignore[no-untyped-def]
         # Who reads first and writes later would fail at once if somebody wrote in between; who
         # takes the lock at the start waits for it.
@@ -93,7 +80,7 @@ def connect(url: str, patience: float = 10.0) -> Engine:
     return engine
 
 
-def prepare(engine: Engine, role: str) -> None:
+def prepare(engine: sa.Engine, role: str) -> None:
     """Make the tables of this role in an empty database; refuse one of another role or schema.
 
     Raises:
@@ -112,8 +99,8 @@ def prepare(engine: Engine, role: str) -> None:
         raise kind(f"database must be one that can be used: {reason}") from None
 
 
-def _prepare_tables(connection: Connection, role: str) -> None:
-    tables = inspect(connection).get_table_names()
+def _prepare_tables(connection: sa.Connection, role: str) -> None:
+    tables = sa.inspect(connection).get_table_names()
     if _SCHEMAS.name in tables:
         found = connection.execute(_SCHEMAS.select()).one()
         if found.role != role:
@@ -126,18 +113,18 @@ def _prepare_tables(connection: Connection, role: str) -> None:
         return
     if tables:
         raise ArgumentError(f"database must be empty or a {role}'s, got tables {sorted(tables)}")
-    metadata: MetaData = import_module(f"jrr.servers.{role}.store").METADATA
+    metadata: sa.MetaData = import_module(f"jrr.servers.{role}.store").METADATA
     metadata.create_all(connection)
     _SCHEMAS.create(connection)
     connection.execute(_SCHEMAS.insert().values(role=role, number=SCHEMA))
 
 
-def write_nothing(connection: Connection) -> None:
+def write_nothing(connection: sa.Connection) -> None:
     """A write that changes nothing: a full or read-only disk fails here."""
     connection.execute(_SCHEMAS.update().values(number=_SCHEMAS.c.number))
 
 
-def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
+def scrub(engine: sa.Engine, metadata: sa.MetaData | None = None) -> None:
     """Rewrite all tables in the order of their keys, and leave nothing of deleted rows.
 
     PostgreSQL keeps rows in the order they came, and who wrote each; afterwards all are written
@@ -147,19 +134,19 @@ def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
         with engine.begin() as connection:
             tables = sorted(metadata.sorted_tables, key=lambda table: table.name != _FIRST)
             names = ", ".join(table.name for table in tables)
-            connection.execute(text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
+            connection.execute(sa.text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
             for table in tables:
                 name, order = table.name, ", ".join(column.name for column in table.primary_key)
                 connection.execute(
-                    text(f"CREATE TEMP TABLE jrr_{name} ON COMMIT DROP AS SELECT * FROM {name}")
+                    sa.text(f"CREATE TEMP TABLE jrr_{name} ON COMMIT DROP AS SELECT * FROM {name}")
                 )
-                connection.execute(text(f"TRUNCATE {name}"))  # a new file: the old one is gone
+                connection.execute(sa.text(f"TRUNCATE {name}"))  # a new file: the old one is gone
                 connection.execute(
-                    text(f"INSERT INTO {name} SELECT * FROM jrr_{name} ORDER BY {order}")
+                    sa.text(f"INSERT INTO {name} SELECT * FROM jrr_{name} ORDER BY {order}")
                 )
         alone = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         with alone as connection, contextlib.suppress(SQLAlchemyError):
-            connection.execute(text("CHECKPOINT"))  # not everybody may; it would come anyway
+            connection.execute(sa.text("CHECKPOINT"))  # not everybody may; it would come anyway
         return
     with engine.connect() as connection:
         raw = connection.connection.dbapi_connection
@@ -228,7 +215,7 @@ def _reason(error: Exception) -> str:
 _VALUES = 900  # in one statement of SQLite; builds of it may allow no more than 999
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
+def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
     """Insert rows that all have the same columns, in their order; how many were not there yet.
 
     A key that is there already is passed over: as an error, the database would write it to its log.
@@ -251,7 +238,9 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, A
     return connection.exec_driver_sql(placed, columns).rowcount
 
 
-def find_rows(connection: Connection, table: Table, **among: Collection[Any]) -> list[Row[Any]]:
+def find_rows(
+    connection: sa.Connection, table: sa.Table, **among: Collection[Any]
+) -> list[sa.Row[Any]]:
     """Rows whose columns have one of some values each; the last column may have many."""
     *few, many = among
     if not all(among.values()):
@@ -262,7 +251,7 @@ def find_rows(connection: Connection, table: Table, **among: Collection[Any]) ->
         lists = tuple(list(values) for values in among.values())
         return list(connection.exec_driver_sql(start + where, lists).all())
     first = tuple(value for name in few for value in among[name])
-    found: list[Row[Any]] = []
+    found: list[sa.Row[Any]] = []
     for some in _parts(list(among[many]), max(1, _VALUES - len(first))):
         sizes = {name: len(among[name]) for name in few} | {many: len(some)}
         where = " AND ".join(f"{name} IN ({', '.join('?' * size)})" for name, size in sizes.items())
@@ -271,8 +260,8 @@ def find_rows(connection: Connection, table: Table, **among: Collection[Any]) ->
 
 
 def find_keys(
-    connection: Connection, table: Table, names: Sequence[str], keys: Sequence[Sequence[Any]]
-) -> list[Row[Any]]:
+    connection: sa.Connection, table: sa.Table, names: Sequence[str], keys: Sequence[Sequence[Any]]
+) -> list[sa.Row[Any]]:
     """Rows whose first columns, which have these names, are one of some keys.
 
     Joined, for SQLite reads the whole table where a tuple must be in a list.
@@ -287,7 +276,7 @@ def find_keys(
         values = tuple(list(column) for column in zip(*keys, strict=True))
         found = connection.exec_driver_sql(f"{query} {table.name} ON {same}", values)
         return list(found.all())
-    rows: list[Row[Any]] = []
+    rows: list[sa.Row[Any]] = []
     one = f"({', '.join('?' * len(names))})"
     for some in _parts(keys, max(1, _VALUES // len(names))):
         wanted = f"WITH wanted ({columns}) AS (VALUES {', '.join([one] * len(some))})"
@@ -296,7 +285,7 @@ def find_keys(
     return rows
 
 
-def _list_of(connection: Connection, table: Table, name: str) -> str:
+def _list_of(connection: sa.Connection, table: sa.Table, name: str) -> str:
     """A place for a list of values of a column, in PostgreSQL."""
     return f"%s::{table.c[name].type.compile(connection.dialect)}[]"
 

@@ -9,20 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    delete,
-    func,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 from sqlalchemy.schema import SchemaItem
@@ -41,31 +28,32 @@ if TYPE_CHECKING:
 _AT_ONCE = 500  # names in one statement that deletes
 
 
-def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
+def surveys_table(metadata: sa.MetaData, *more: sa.Column[Any]) -> sa.Table:
     """The table of surveys, with a role's own columns."""
-    return Table(
+    return sa.Table(
         "surveys",
         metadata,
-        Column("survey", String(64), primary_key=True),
-        Column("document", LargeBinary, nullable=False),
-        Column("state", String(16), nullable=False),
-        Column("n", BigInteger),  # people who were dealt cards, once that is fixed
-        Column("closes", String(20)),  # UTC: later than the document says, if that was extended
-        Column("deleted", String(20)),  # UTC: since then nothing but this row is here
+        sa.Column("survey", sa.String(64), primary_key=True),
+        sa.Column("document", sa.LargeBinary, nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("n", sa.BigInteger),  # people who were dealt cards, once that is fixed
+        # UTC: later than the document says, if that was extended.
+        sa.Column("closes", sa.String(20)),
+        sa.Column("deleted", sa.String(20)),  # UTC: since then nothing but this row is here
         *more,
     )
 
 
-def table_by_survey(name: str, metadata: MetaData, *columns: SchemaItem) -> Table:
+def table_by_survey(name: str, metadata: sa.MetaData, *columns: SchemaItem) -> sa.Table:
     """A table whose rows belong to surveys.
 
     Without row numbers, which would keep the order in which rows came.
     """
-    key = Column("survey", String(64), primary_key=True)
-    return Table(name, metadata, key, *columns, sqlite_with_rowid=False)
+    key = sa.Column("survey", sa.String(64), primary_key=True)
+    return sa.Table(name, metadata, key, *columns, sqlite_with_rowid=False)
 
 
-def arrivals_table(metadata: MetaData) -> Table:
+def arrivals_table(metadata: sa.MetaData) -> sa.Table:
     """The table that counts seats, members or uploads.
 
     Apart from the surveys, whose rows hold a document that would be written anew for each
@@ -74,14 +62,14 @@ def arrivals_table(metadata: MetaData) -> Table:
     return table_by_survey(
         "arrivals",
         metadata,
-        Column("slot", Integer, primary_key=True),
-        Column("arrivals", BigInteger, nullable=False),
+        sa.Column("slot", sa.Integer, primary_key=True),
+        sa.Column("arrivals", sa.BigInteger, nullable=False),
     )
 
 
-def invited_table(metadata: MetaData) -> Table:
+def invited_table(metadata: sa.MetaData) -> sa.Table:
     """The table of those whom to accept."""
-    pseudonym = Column("pseudonym", LargeBinary(32), primary_key=True)
+    pseudonym = sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True)
     return table_by_survey("invited", metadata, pseudonym)
 
 
@@ -119,13 +107,13 @@ class SurveyStore(ABC, Generic[H]):
     """Queries within one transaction; each role adds its own tables and queries."""
 
     role: ClassVar[Role]
-    metadata: ClassVar[MetaData]
-    surveys: ClassVar[Table]
-    invited: ClassVar[Table]
-    arrivals: ClassVar[Table]
+    metadata: ClassVar[sa.MetaData]
+    surveys: ClassVar[sa.Table]
+    invited: ClassVar[sa.Table]
+    arrivals: ClassVar[sa.Table]
     slot: ClassVar[int] = 0  # where this process counts arrivals
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection
 
     @property
@@ -150,7 +138,7 @@ class SurveyStore(ABC, Generic[H]):
         """Surveys in the order of their names here; a Problem if one is unknown."""
         table = self.surveys
         columns = [one for one in table.c if not one.info.get("apart")]  # of many megabytes
-        query = select(*columns).where(table.c.survey.in_(names)).order_by(table.c.survey)
+        query = sa.select(*columns).where(table.c.survey.in_(names)).order_by(table.c.survey)
         if lock or share:  # in one order, so that nobody waits in a circle
             query = query.with_for_update(read=share and not lock)
         rows = {row.survey: row for row in self.connection.execute(query)}
@@ -177,18 +165,18 @@ class SurveyStore(ABC, Generic[H]):
 
     def holds(self, name: str) -> bool:
         """Whether the survey is here."""
-        query = select(self.surveys.c.survey).where(self.surveys.c.survey == name)
+        query = sa.select(self.surveys.c.survey).where(self.surveys.c.survey == name)
         return self.connection.execute(query).one_or_none() is not None
 
     def deletions(self) -> dict[str, str]:
         """Surveys whose data were deleted -> when."""
         table = self.surveys
-        query = select(table.c.survey, table.c.deleted).where(table.c.deleted.is_not(None))
+        query = sa.select(table.c.survey, table.c.deleted).where(table.c.deleted.is_not(None))
         return {row.survey: row.deleted for row in self.connection.execute(query)}
 
     def kept(self) -> list[str]:
         """Surveys that are here and were not deleted."""
-        query = select(self.surveys.c.survey).where(self.surveys.c.deleted.is_(None))
+        query = sa.select(self.surveys.c.survey).where(self.surveys.c.deleted.is_(None))
         return list(self.connection.execute(query).scalars())
 
     def delete_data(self, held: H, when: str) -> None:
@@ -198,7 +186,7 @@ class SurveyStore(ABC, Generic[H]):
         """
         for table in self.metadata.sorted_tables:
             if table is not self.surveys and "survey" in table.c:
-                self.connection.execute(delete(table).where(table.c.survey == held.name))
+                self.connection.execute(sa.delete(table).where(table.c.survey == held.name))
         kept = ("survey", "document", "state", "n", "deleted")
         empty = {column.name: None for column in self.surveys.c if column.name not in kept}
         # One that was open and that nobody answered has cost nobody anything, as if never opened.
@@ -222,7 +210,7 @@ class SurveyStore(ABC, Generic[H]):
     def _counts_of_arrivals(self, names: Sequence[str]) -> dict[str, int]:
         table = self.arrivals
         query = (
-            select(table.c.survey, func.sum(table.c.arrivals))
+            sa.select(table.c.survey, sa.func.sum(table.c.arrivals))
             .where(table.c.survey.in_(names))
             .group_by(table.c.survey)
         )
@@ -255,7 +243,7 @@ class SurveyStore(ABC, Generic[H]):
             ],
         )
 
-    def _add_up(self, table: Table, column: str, rows: Sequence[dict[str, Any]]) -> None:
+    def _add_up(self, table: sa.Table, column: str, rows: Sequence[dict[str, Any]]) -> None:
         """Insert rows; where their keys are there already, add their numbers to those."""
         added = self._upsert(table)
         keys = [key.name for key in table.primary_key]
@@ -267,11 +255,11 @@ class SurveyStore(ABC, Generic[H]):
         """Do something after the commit, and before anybody is answered."""
         self.connection.info.setdefault("committed", []).append(act)
 
-    def _upsert(self, table: Table) -> Any:
+    def _upsert(self, table: sa.Table) -> Any:
         is_sqlite = self.connection.dialect.name == "sqlite"
         return (insert_sqlite if is_sqlite else insert_postgresql)(table)
 
-    def _add(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    def _add(self, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
         """Insert rows in the order of their keys, which are hashes and random numbers.
 
         So no file of the database tells who came first, and two processes that insert the same
@@ -284,7 +272,7 @@ class SurveyStore(ABC, Generic[H]):
 
     def _set(self, name: str, **values: Any) -> None:
         self.connection.info.setdefault("changed", set()).add(name)  # for what is remembered
-        change = update(self.surveys).where(self.surveys.c.survey == name)
+        change = sa.update(self.surveys).where(self.surveys.c.survey == name)
         self.connection.execute(change.values(**values))
 
     def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
@@ -300,7 +288,7 @@ class SurveyStore(ABC, Generic[H]):
         for start in range(0, len(found), _AT_ONCE):
             some = found[start : start + _AT_ONCE]
             where = (table.c.survey == name) & table.c.pseudonym.in_(some)
-            self.connection.execute(delete(table).where(where))
+            self.connection.execute(sa.delete(table).where(where))
         return len(found)
 
     def invitation(self, name: str, who: bytes) -> Any:
@@ -311,7 +299,7 @@ class SurveyStore(ABC, Generic[H]):
         """The rows of those of some people who were invited."""
         return self.rows_of(self.invited, name, people)
 
-    def rows_of(self, table: Table, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
+    def rows_of(self, table: sa.Table, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
         """Rows of a table by hash of the pseudonym, for those of some people who have one."""
         found = find_rows(self.connection, table, survey=[name], pseudonym=set(people))
         return {bytes(row.pseudonym): row for row in found}
@@ -320,7 +308,7 @@ class SurveyStore(ABC, Generic[H]):
         """Take answers until another time than the document says."""
         self._set(held.name, closes=closes)
 
-    def count(self, table: Table, name: str) -> int:
+    def count(self, table: sa.Table, name: str) -> int:
         """Rows of a survey."""
-        query = select(func.count()).select_from(table).where(table.c.survey == name)
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.survey == name)
         return int(self.connection.execute(query).scalar_one())

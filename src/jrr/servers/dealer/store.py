@@ -5,18 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    LargeBinary,
-    MetaData,
-    Text,
-    UniqueConstraint,
-    func,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from jrr.dealing.serials import SerialNonce
 from jrr.protocol.states import CLOSED, OPEN, Role, State
@@ -30,7 +19,7 @@ from jrr.servers.common.store import (
 )
 from jrr.servers.dealer.seating import Seat
 
-METADATA = MetaData()  # the tables of this server
+METADATA = sa.MetaData()  # the tables of this server
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,23 +48,23 @@ class DealerStore(SurveyStore[HeldByDealer]):
     metadata = METADATA
     surveys = surveys_table(
         metadata,
-        Column("wrapped_key", LargeBinary),
-        Column("told", Text),  # JSON: sums of cards that were told at the end, never a card
+        sa.Column("wrapped_key", sa.LargeBinary),
+        sa.Column("told", sa.Text),  # JSON: sums of cards that were told at the end, never a card
     )
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     seats = table_by_survey(
         "seats",
         metadata,
-        Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("block", BigInteger),  # None: enrolled, not dealt to yet
-        Column("number", BigInteger),
-        Column("fetched", Boolean, nullable=False),  # whether cards may have left the dealer
-        Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
-        Column("serial", LargeBinary(16)),  # of verified cards, chosen by that device
-        Column("nonce", LargeBinary(32)),
-        UniqueConstraint("survey", "serial", name="one_person_per_serial"),
-        UniqueConstraint("survey", "block", "number", name="one_person_per_seat"),
+        sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
+        sa.Column("block", sa.BigInteger),  # None: enrolled, not dealt to yet
+        sa.Column("number", sa.BigInteger),
+        sa.Column("fetched", sa.Boolean, nullable=False),  # whether cards may have left the dealer
+        sa.Column("device", sa.LargeBinary(32)),  # hash of the secret of the device that sits there
+        sa.Column("serial", sa.LargeBinary(16)),  # of verified cards, chosen by that device
+        sa.Column("nonce", sa.LargeBinary(32)),
+        sa.UniqueConstraint("survey", "serial", name="one_person_per_serial"),
+        sa.UniqueConstraint("survey", "block", "number", name="one_person_per_seat"),
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> HeldByDealer:
@@ -118,7 +107,7 @@ class DealerStore(SurveyStore[HeldByDealer]):
     def serial_owners(self, name: str, serials: Iterable[bytes]) -> dict[bytes, bytes]:
         """Who asked for verified cards with some serial numbers."""
         table, wanted = self.seats, set(serials)
-        query = select(table.c.serial, table.c.pseudonym).where(
+        query = sa.select(table.c.serial, table.c.pseudonym).where(
             table.c.survey == name, table.c.serial.in_(wanted)
         )
         if not wanted:
@@ -128,7 +117,7 @@ class DealerStore(SurveyStore[HeldByDealer]):
     def all_asked(self, name: str) -> "dict[bytes, SerialNonce]":
         """What everybody asked for verified cards with, by serial number."""
         table = self.seats
-        query = select(table.c.serial, table.c.nonce).where(
+        query = sa.select(table.c.serial, table.c.nonce).where(
             table.c.survey == name, table.c.serial.is_not(None)
         )
         found = (_asked(row) for row in self.connection.execute(query))
@@ -139,12 +128,12 @@ class DealerStore(SurveyStore[HeldByDealer]):
         table, found = self.seats, set(people)
         if found:
             where = (table.c.survey == name) & table.c.pseudonym.in_(found)
-            self.connection.execute(update(table).where(where).values(fetched=True))
+            self.connection.execute(sa.update(table).where(where).values(fetched=True))
 
     def places(self, name: str) -> list[tuple[int, int]]:
         """Blocks and seats of all whose cards may have left the dealer."""
         table = self.seats
-        query = select(table.c.block, table.c.number).where(
+        query = sa.select(table.c.block, table.c.number).where(
             table.c.survey == name, table.c.block.is_not(None), table.c.fetched
         )
         return [(block, number) for block, number in self.connection.execute(query)]
@@ -159,7 +148,7 @@ class DealerStore(SurveyStore[HeldByDealer]):
 
     def _in_state(self, state: State, *more: Any) -> list[str]:
         table = self.surveys
-        query = select(table.c.survey).where(
+        query = sa.select(table.c.survey).where(
             table.c.state == state.value, table.c.deleted.is_(None), *more
         )
         return list(self.connection.execute(query).scalars())
@@ -177,21 +166,23 @@ class DealerStore(SurveyStore[HeldByDealer]):
         self._set(held.name, told=json.dumps(told), **gone)
         if burns and held.survey.dealing.is_verified:
             mine = self.seats.c.survey == held.name
-            self.connection.execute(update(self.seats).where(mine).values(serial=None, nonce=None))
+            self.connection.execute(
+                sa.update(self.seats).where(mine).values(serial=None, nonce=None)
+            )
 
     def number_seats(self, name: str) -> None:
         """Put everybody in one block, by the order of the hashes: it tells nothing of who came."""
         table = self.seats
         ranks = (
-            select(
+            sa.select(
                 table.c.pseudonym,
-                (func.row_number().over(order_by=table.c.pseudonym) - 1).label("rank"),
+                (sa.func.row_number().over(order_by=table.c.pseudonym) - 1).label("rank"),
             )
             .where(table.c.survey == name)
             .subquery()
         )
         self.connection.execute(
-            update(table)
+            sa.update(table)
             .values(block=0, number=ranks.c.rank)
             .where(table.c.survey == name, table.c.pseudonym == ranks.c.pseudonym)
         )

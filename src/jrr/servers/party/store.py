@@ -6,22 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Text,
-    UniqueConstraint,
-    bindparam,
-    delete,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from jrr.dealing.committee.cards import Record
 from jrr.dealing.committee.complaints import Finding
@@ -41,7 +26,7 @@ if TYPE_CHECKING:
 
 ROWS = 10_000  # envelopes stored at a time
 
-METADATA = MetaData()  # the tables of this server
+METADATA = sa.MetaData()  # the tables of this server
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,37 +60,37 @@ class PartyStore(SurveyStore[HeldByParty]):
 
     role = Role.PARTY
     metadata = METADATA
-    surveys = surveys_table(metadata, Column("settled", Boolean))
+    surveys = surveys_table(metadata, sa.Column("settled", sa.Boolean))
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     members = table_by_survey(
         "members",
         metadata,
-        Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("key", LargeBinary(32), nullable=False),
-        Column("slot", BigInteger),  # None: not dealt to
-        Column("unnamed_by", String(64)),  # numbers of parties, or None
-        UniqueConstraint("survey", "key", name="one_person_per_key"),
+        sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
+        sa.Column("key", sa.LargeBinary(32), nullable=False),
+        sa.Column("slot", sa.BigInteger),  # None: not dealt to
+        sa.Column("unnamed_by", sa.String(64)),  # numbers of parties, or None
+        sa.UniqueConstraint("survey", "key", name="one_person_per_key"),
     )
     envelopes = table_by_survey(
         "envelopes",
         metadata,
-        Column("slot", BigInteger, primary_key=True),
-        Column("sealed", LargeBinary, nullable=False),
-        Column("excess", LargeBinary, nullable=False),
+        sa.Column("slot", sa.BigInteger, primary_key=True),
+        sa.Column("sealed", sa.LargeBinary, nullable=False),
+        sa.Column("excess", sa.LargeBinary, nullable=False),
     )
     complaints = table_by_survey(
         "complaints",
         metadata,
-        Column("slot", BigInteger, primary_key=True),
-        Column("finding", String(16), nullable=False),
-        Column("accused", Integer),
-        Column("evidence", Text),
+        sa.Column("slot", sa.BigInteger, primary_key=True),
+        sa.Column("finding", sa.String(16), nullable=False),
+        sa.Column("accused", sa.Integer),
+        sa.Column("evidence", sa.Text),
     )
     records = table_by_survey(
         "records",
         metadata,
-        Column("record", Text, nullable=False),
+        sa.Column("record", sa.Text, nullable=False),
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> HeldByParty:
@@ -118,7 +103,7 @@ class PartyStore(SurveyStore[HeldByParty]):
     def member(self, name: str, who: bytes) -> StoredMember | None:
         """Somebody who has enrolled; None where they have not."""
         table = self.members
-        query = select(table).where(table.c.survey == name, table.c.pseudonym == who)
+        query = sa.select(table).where(table.c.survey == name, table.c.pseudonym == who)
         row = self.connection.execute(query).one_or_none()
         if row is None:
             return None
@@ -128,39 +113,39 @@ class PartyStore(SurveyStore[HeldByParty]):
     def has_key(self, name: str, key: bytes) -> bool:
         """Whether somebody has enrolled with this key."""
         table = self.members
-        query = select(table.c.survey).where(table.c.survey == name, table.c.key == key)
+        query = sa.select(table.c.survey).where(table.c.survey == name, table.c.key == key)
         return self.connection.execute(query).first() is not None
 
     def add_member(self, name: str, who: bytes, key: bytes) -> None:
         """Take somebody in."""
         row = {"survey": name, "pseudonym": who, "key": key}
-        self.connection.execute(insert(self.members).values(**row))
+        self.connection.execute(sa.insert(self.members).values(**row))
 
     def roster(self, name: str) -> list["Member"]:
         """Everybody who has enrolled."""
         table = self.members
-        query = select(table.c.pseudonym, table.c.key).where(table.c.survey == name)
+        query = sa.select(table.c.pseudonym, table.c.key).where(table.c.survey == name)
         return [(bytes(who), bytes(key)) for who, key in self.connection.execute(query)]
 
     def remove_members(self, name: str) -> None:
         """Forget who has enrolled."""
-        self.connection.execute(delete(self.members).where(self.members.c.survey == name))
+        self.connection.execute(sa.delete(self.members).where(self.members.c.survey == name))
 
     def add_deal(self, name: str, dealt: "DealtDeck") -> None:
         """Keep the shares, and who holds which slot."""
         row = {"survey": name, "record": json.dumps(plain(dealt.record))}
-        self.connection.execute(insert(self.records).values(**row))
+        self.connection.execute(sa.insert(self.records).values(**row))
         self._add_envelopes(name, dealt.sealed, dealt.excess)
         rows = [{"who": who, "place": slot} for slot, (who, _) in enumerate(dealt.members)]
         table = self.members
         self.connection.execute(
-            update(table)
-            .where(table.c.survey == name, table.c.pseudonym == bindparam("who"))
-            .values(slot=bindparam("place")),
+            sa.update(table)
+            .where(table.c.survey == name, table.c.pseudonym == sa.bindparam("who"))
+            .values(slot=sa.bindparam("place")),
             rows,
         )
         for key, parties in dealt.left_out.items():
-            change = update(table).where(table.c.survey == name, table.c.key == key)
+            change = sa.update(table).where(table.c.survey == name, table.c.key == key)
             numbers = " ".join(map(str, parties))
             self.connection.execute(change.values(unnamed_by=numbers))
 
@@ -170,40 +155,40 @@ class PartyStore(SurveyStore[HeldByParty]):
                 {"survey": name, "slot": slot, "sealed": sealed[slot], "excess": excess[slot]}
                 for slot in range(start, min(start + ROWS, len(sealed)))
             ]
-            self.connection.execute(insert(self.envelopes), rows)
+            self.connection.execute(sa.insert(self.envelopes), rows)
 
     def remove_deal(self, name: str) -> None:
         """Forget the shares and who holds which slot."""
         for table in (self.envelopes, self.records, self.complaints):
-            self.connection.execute(delete(table).where(table.c.survey == name))
+            self.connection.execute(sa.delete(table).where(table.c.survey == name))
         members = self.members
-        change = update(members).where(members.c.survey == name)
+        change = sa.update(members).where(members.c.survey == name)
         self.connection.execute(change.values(slot=None, unnamed_by=None))
 
     def kept_record(self, name: str) -> Record | None:
         """The public facts of the deal; None where no deal is kept."""
-        query = select(self.records.c.record).where(self.records.c.survey == name)
+        query = sa.select(self.records.c.record).where(self.records.c.survey == name)
         record = self.connection.execute(query).scalar_one_or_none()
         return None if record is None else Record.from_document(json.loads(record))
 
     def envelope(self, name: str, slot: int) -> tuple[bytes, bytes]:
         """One sealed share, and what the shares of its slot were checked with."""
         table = self.envelopes
-        query = select(table).where(table.c.survey == name, table.c.slot == slot)
+        query = sa.select(table).where(table.c.survey == name, table.c.slot == slot)
         row = self.connection.execute(query).one()
         return bytes(row.sealed), bytes(row.excess)
 
     def all_envelopes(self, name: str) -> list[tuple[bytes, bytes]]:
         """The same of all slots, in their order."""
         table = self.envelopes
-        query = select(table).where(table.c.survey == name).order_by(table.c.slot)
+        query = sa.select(table).where(table.c.survey == name).order_by(table.c.slot)
         return [(bytes(row.sealed), bytes(row.excess)) for row in self.connection.execute(query)]
 
     def add_complaint(self, name: str, complaint: StoredComplaint) -> None:
         """Remember what came of a complaint: the slot is lost."""
         evidence = None if complaint.evidence is None else json.dumps(complaint.evidence)
         row = vars(complaint) | {"survey": name, "evidence": evidence}
-        self.connection.execute(insert(self.complaints).values(**row))
+        self.connection.execute(sa.insert(self.complaints).values(**row))
 
     def complaint(self, name: str, slot: int) -> StoredComplaint | None:
         """What came of the complaint of a slot's holder; None where there was none."""
@@ -212,7 +197,7 @@ class PartyStore(SurveyStore[HeldByParty]):
     def complaints_of(self, name: str, slot: int | None = None) -> list[StoredComplaint]:
         """What came of all complaints, in the order of slots; slot: of one only."""
         table = self.complaints
-        query = select(table).where(table.c.survey == name).order_by(table.c.slot)
+        query = sa.select(table).where(table.c.survey == name).order_by(table.c.slot)
         if slot is not None:
             query = query.where(table.c.slot == slot)
         return [
@@ -228,7 +213,7 @@ class PartyStore(SurveyStore[HeldByParty]):
     def unnamed(self, name: str) -> Counter[int]:
         """How many who have enrolled each party did not name for the deal."""
         table = self.members
-        query = select(table.c.unnamed_by).where(
+        query = sa.select(table.c.unnamed_by).where(
             table.c.survey == name, table.c.unnamed_by.is_not(None)
         )
         found = self.connection.execute(query).scalars()
