@@ -498,11 +498,11 @@ def test_two_waves_from_the_command_line(
     low, high = moved["bribed"]["interval"][1]
     assert low <= moved["bribed"]["difference"][1] <= high
     paired = jrr("survey", "change", "two.json", "--since", "one.json", "--paired")["changes"]
-    assert "one sum" in paired["bribed"]["refused"]
+    assert "second sums" in paired["bribed"]["refused"]
     # A third wave was not announced; a limit that is too low is refused with what each costs.
     assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
     assert "wave" in capsys.readouterr().err
     costly = ["survey", "answer", second["link"], "--invitation", invitations[7], "--limit", "3"]
     monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
     assert run([*costly, "--answers-from", "-", "--state", "other", "--json"]) == 4
-    assert "bribed ε" in capsys.readouterr().err
+    assert "bribed+mood ε = 4" in capsys.readouterr().err
