@@ -143,7 +143,7 @@ def test_what_one_liar_moves(
     assert said["one_liar"] == plan.one_liar
     assert {row["name"]: row["one_liar"] for row in said["compare"]}["MRR"] == plan.one_liar
     shown = " ".join(printed(*command, capsys=capsys).split())
-    assert f"estimated to hold an answer by {people}." in shown
+    assert f"estimated to hold an answer by {people}; in a survey over a network" in shown
     compared = " ".join(printed(*command, "--details", capsys=capsys).split())
     assert f"MRR {people}." in compared
 
@@ -154,5 +154,5 @@ def test_a_liar_by_what_is_known_of_the_answer() -> None:
     between = jrr.plan(N, 1.0, frequency=(0.2, 0.4))
     assert between.one_liar == liar_bias(between.mechanism, 0.2)
     rr = jrr.plan(N, 1.0, mechanism="rr")
-    assert f"(RR: {rr.one_liar:.1f})" in README
+    assert f"a liar moves {rr.one_liar:.1f} people, as under RR" in README
     assert rr.one_liar == pytest.approx(1.4819767, abs=1e-6)

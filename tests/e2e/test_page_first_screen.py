@@ -29,6 +29,7 @@ DOCUMENT: dict[str, Any] = {
     "by": {"en": "The University of Example", "de": "Die Universität Beispiel"},
     "contact": {"en": "study@university.example", "de": "study@university.example"},
     "epsilon": 1.0,
+    "ask": "all",
     "questions": [AGE, DRINKS],
 }
 SURVEYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -26,6 +26,7 @@ PILLS = [{"en": f"{word}-pill", "de": f"{word}-Pille"} for word in ("red", "blue
 DOCUMENT: dict[str, Any] = {
     "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
     "languages": ["en", "de"],
+    "ask": "all",
     "epsilon": 100.0,  # so much that reports are nearly exact, and cards still pay
     "questions": [
         {

@@ -34,6 +34,7 @@ DOCUMENT: dict[str, Any] = {
     "title": {"en": "Work", "de": "Arbeit"},
     "languages": ["en", "de"],
     "epsilon": 3.0,
+    "ask": "all",
     "questions": [
         {
             "name": "sector",
