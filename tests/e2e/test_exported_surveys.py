@@ -1,6 +1,5 @@
 """A survey's own export says all that `jrr file estimate` needs: the same figures exactly."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,11 @@ import pytest
 from jrr import tables
 from jrr.cli.app import run
 from jrr.client.ending import Ending
-from jrr.client.fleet import drive_all
 from jrr.client.operator import EstimateWish, Operator
 from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.contributor import contribute
-from tests.e2e import LIMITS, Pair
-from tests.e2e.test_several_questions import DOCUMENT, answer_survey, made_up_answers, survey_at
+from tests.e2e import Pair
+from tests.e2e.test_several_questions import DOCUMENT, answer_survey, survey_at
 
 PEOPLE = 60
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -55,8 +52,7 @@ def test_the_file_says_what_the_collector_says(
         document = DOCUMENT | {"questions": asked}
     survey = survey_at(sqlite_pair, PEOPLE, document, **SETTINGS[kind])
     operator, secrets = sqlite_pair.begin(survey, PEOPLE)
-    answers = {} if document is DOCUMENT else {"leave_out": ("days",)}
-    _answer(survey, secrets[:50], **answers)
+    answer_survey(survey, secrets[:50])
     operator.close()
     found = operator.estimates()
     path = exported(operator, tmp_path)
@@ -76,15 +72,6 @@ def test_the_file_says_what_the_collector_says(
     assert estimate == found["drinks"]["estimate"]
     with pytest.raises(ArgumentError, match="estimate_survey"):
         tables.estimate(path)
-
-
-def _answer(survey: Any, secrets: list[bytes], leave_out: tuple[str, ...] = ()) -> None:
-    told = [made_up_answers(at) for at in range(len(secrets))]
-    steps = [
-        contribute(survey, secret, {k: v for k, v in one.items() if k not in leave_out}, LIMITS)
-        for secret, one in zip(secrets, told, strict=True)
-    ]
-    asyncio.run(drive_all(steps))
 
 
 def test_groups_have_the_sums_that_were_announced_for_them(

@@ -89,7 +89,8 @@ def answers_for(survey: Survey, secret: bytes, number: int) -> dict[str, Any]:
     """The answers to what this person is asked."""
     left_out = not_asked(survey, pseudonym(secret, survey.collector_salt, COLLECTOR))
     answers = made_up_answers(number).items()
-    return {name: answer for name, answer in answers if name not in left_out}
+    asked = {question.name for question in survey.questions} - set(left_out)
+    return {name: answer for name, answer in answers if name in asked}
 
 
 def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: Any) -> list[Any]:
