@@ -74,6 +74,21 @@ def test_the_file_says_what_the_collector_says(
         tables.estimate(path)
 
 
+def test_a_branch_that_nobody_reached_hides_no_other_question(
+    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    survey = survey_at(sqlite_pair, PEOPLE, DOCUMENT | {"split": "even"})
+    operator, secrets = sqlite_pair.begin(survey, PEOPLE)
+    for at, secret in enumerate(secrets[:20]):
+        answer_survey(survey, [secret], 2 * at)  # all of the office, and welding is of workshops
+    operator.close()
+    path = exported(operator, tmp_path)
+    told = estimated(capsys, str(path))
+    assert set(told) == {one.name for one in survey.sensitive} - {"welding"}
+    assert run(["file", "estimate", str(path)]) == 0
+    assert "Nobody answered: welding" in capsys.readouterr().out
+
+
 def test_groups_have_the_sums_that_were_announced_for_them(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

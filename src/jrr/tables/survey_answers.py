@@ -52,7 +52,8 @@ def estimate_survey(
             without min_cell, the smallest group that the survey's collector shows.
 
     Returns:
-        Name of the question (of "several", one for each of its labels) -> its result.
+        Name of the question (of "several", one for each of its labels) -> its result; questions
+        that nobody answered are left out.
 
     Raises:
         ArgumentError: where the file is no such export, or an argument is refused.
@@ -63,17 +64,20 @@ def estimate_survey(
     if not is_survey_answers(path):
         raise checks.refusal("path", str(path), "a survey's answers, exported as Parquet")
     ready = None if engine is None else open_engine(engine)
-    options = {"min_cell": _smallest_group(Path(path))} | options
+    options = {"min_cell": survey_of(path).smallest_group} | options
+    opened = open_survey_answers(Path(path))
+    answered = {name: files for name, files in opened.items() if files.tables[0][0].rows}
     return {
         name: estimate_opened(files, engine=ready, **options)
-        for name, files in open_survey_answers(Path(path)).items()
+        for name, files in (answered or opened).items()  # without any answer: refused as a file is
     }
 
 
-def _smallest_group(path: Path) -> int:
-    """Reports in the smallest group that the survey's collector shows."""
+def survey_of(path: str | Path) -> Survey:
+    """The survey whose answers a file holds."""
+    path = Path(path)
     with readable(path), damage_of(path):
-        return read_survey(pq.read_schema(path).metadata[SURVEY]).smallest_group
+        return read_survey(pq.read_schema(path).metadata[SURVEY])
 
 
 def open_survey_answers(path: Path) -> dict[str, ReportFiles]:

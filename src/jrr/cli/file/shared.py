@@ -122,9 +122,9 @@ def estimate_each(
 
 def estimate_questions(
     sources: Sequence[str], options: dict[str, Any], progress: "Progress"
-) -> "dict[str, Result]":
-    """Question of a survey -> its estimate; of several files, file and question."""
-    from jrr.tables.survey_answers import estimate_survey
+) -> "dict[str, Result | None]":
+    """Question of a survey -> its estimate, None of nobody; of several files, file and question."""
+    from jrr.tables.survey_answers import estimate_survey, survey_of
 
     for argument in ("weight", "key", "announced"):
         if options[argument] is not None:
@@ -133,9 +133,9 @@ def estimate_questions(
         raise checks.refusal("header", str(options["header"]), "left out: the survey says it")
     left_out = ("weight", "key", "announced", "header", "table")
     kept = {name: value for name, value in options.items() if name not in left_out}
-    found: dict[str, Result] = {}
+    found: dict[str, Result | None] = {}
     for source in sources:
         start = "" if len(sources) == 1 else f"{source}: "
         results = estimate_survey(source, progress=progress, **kept)
-        found |= {f"{start}{name}": result for name, result in results.items()}
+        found |= {f"{start}{name}": results.get(name) for name in survey_of(source).by_name}
     return found

@@ -1,7 +1,7 @@
 """Estimates of files in tables and sentences."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,23 +28,32 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 
 
 def show_several(
-    found: dict[str, "Result"], showing: "Showing", out: Path | None, *, is_survey: bool = False
+    found: "Mapping[str, Result | None]",
+    showing: "Showing",
+    out: Path | None,
+    *,
+    is_survey: bool = False,
 ) -> None:
-    """Print, and write, one estimate for each name."""
-    documents = {name: showing.document(result) for name, result in found.items()}
+    """Print, and write, one estimate for each name; None: nobody answered."""
+    answered = {name: result for name, result in found.items() if result is not None}
+    unanswered = [name for name in found if name not in answered]
+    documents = {name: showing.document(result) for name, result in answered.items()}
     if out is not None:
         from jrr.tables.result import write_several
 
-        write_several(found, out, showing.level)
+        write_several(answered, out, showing.level)
 
     def lines() -> Iterator[Line]:
-        for name, result in found.items():
+        for name, result in answered.items():
             yield Rule(name)
             yield from showing.lines(result, documents[name], is_survey=is_survey)
+        if unanswered:
+            yield unwrapped(f"\nNobody answered: {', '.join(unanswered)}")
         if is_survey:
             yield unwrapped(f"\n{ADD_UP}")
 
-    show({"estimates": documents}, lines(), *written(Results=out))
+    more = {"unanswered": unanswered} if unanswered else {}
+    show({"estimates": documents, **more}, lines(), *written(Results=out))
 
 
 def written(**files: Path | None) -> list[str]:
