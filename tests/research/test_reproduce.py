@@ -16,8 +16,7 @@ from jrr.reporting.plots import new_figure
 from jrr.research.paper import artifact, figures, settings
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
-from jrr.research.paper.figure import Context, Figure
-from jrr.research.paper.figure_files import FigureFiles
+from jrr.research.paper.figure import Context, Figure, FigureFiles
 from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
 from jrr.research.paper.two_phase import by_budget

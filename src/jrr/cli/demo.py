@@ -15,8 +15,7 @@ from jrr.cli.output import Line, json_option, make_table, show
 from jrr.cli.progress import steps
 from jrr.cli.values import COUNT, FOLDER, CountRange
 from jrr.errors import ArgumentError, MissingExtraError
-from jrr.research.demo import VANISHING, DemoSurvey, run
-from jrr.research.demo_page import NAMES, demo_summary, write_demo_page
+from jrr.research.demo import NAMES, VANISHING, DemoSurvey, demo_summary, run, write_demo_page
 
 FAMILIES = ("auto", *NAMES)
 

@@ -34,7 +34,7 @@ def try_claim(
     with bar("auditing") as progress:
         finding = audit(subject, claimed, delta=delta, progress=progress, **trials)
     if plot is not None:
-        from jrr.research.audit.draw import draw_audits
+        from jrr.research.audit.verdict import draw_audits
 
         draw_audits([finding], plot)
     show(finding.to_dict(), finding.sentence)

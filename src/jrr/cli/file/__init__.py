@@ -21,6 +21,7 @@ COMMANDS = {
 
 
 MODULES = dict.fromkeys(("shuffle", "convert", "keys"), "passing_on")
+MODULES |= dict.fromkeys(("pool", "database"), "estimate")
 MODULES |= dict.fromkeys(("heavy-hitters", "quantiles"), "levels")
 
 

@@ -1,4 +1,4 @@
-"""`jrr file estimate`: shares with error bars from files of reports."""
+"""`jrr file estimate`, `pool`, `database`: shares with error bars from files or a database."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from jrr.cli.file.shared import (
     key_option,
     min_cell_option,
     results_options,
+    top_option,
     weight_option,
 )
 from jrr.cli.file.shown import Showing, show_several, written
@@ -25,6 +26,7 @@ from jrr.cli.output import json_option, show
 from jrr.cli.progress import bar
 from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
+from jrr.estimation.pooling import pooled
 from jrr.estimation.postprocess import STEPS
 
 if TYPE_CHECKING:
@@ -132,3 +134,112 @@ def _draw(result: "Result", plot: Path, showing: Showing) -> None:
         question,
         simultaneous=showing.simultaneous,
     )
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True)
+@weight_option
+@interval_options
+@decks_option
+@key_option
+@top_option
+@engine_options
+@json_option
+def pool(
+    *, reports: tuple[str, ...], level: float, simultaneous: bool, top: int, **options: Any
+) -> None:
+    """Make one estimate of files of different mechanisms.
+
+    Of surveys that asked different people the same question, such as two phases (`jrr plan
+    two-phase`). Otherwise as `jrr file estimate`.
+
+    \b
+    jrr file pool first.csv second.csv
+    """  # noqa: D301 - click reads the \b
+    if is_survey(reports, options["table"]):
+        raise ArgumentError(
+            "reports must be answers to one question, got a survey's answers to many"
+        )
+    with bar("counting") as progress:
+        surveys = estimate_each(reports, options, progress)
+    names = next(iter(surveys.values())).header.names
+    for name, result in surveys.items():
+        if result.header.number is not None:
+            raise ArgumentError(f"{name} must be of shares, got the mean of a number")
+        if result.header.names != names:
+            raise ArgumentError(
+                f"{name} must have the answers of the first file, {list(names)}, "
+                f"got {list(result.header.names)}"
+            )
+    together = pooled(*(result.estimate for result in surveys.values()))
+    showing = Showing(level=level, top=top, simultaneous=simultaneous)
+    show(
+        {
+            "labels": list(names),
+            "estimate": together.to_dict(level, simultaneous=simultaneous),
+            "surveys": {name: showing.document(result) for name, result in surveys.items()},
+        },
+        *(
+            f"{name}: {result.estimate.n:,} reports, {result.header.mechanism.brief()}"
+            for name, result in surveys.items()
+        ),
+        f"All: {together.n:,} reports\n",
+        showing.shares(together, names),
+        showing.meaning(together),
+    )
+
+
+@click.command()
+@click.argument("addresses", nargs=-1, required=True)
+@click.option(
+    "--survey",
+    "surveys",
+    multiple=True,
+    help="Hash of a survey, or its beginning.  [default: all that are closed]",
+)
+@by_option
+@interval_options
+@min_cell_option
+@decks_option
+@results_options
+@force_results_option
+@json_option
+def database(
+    *,
+    addresses: tuple[str, ...],
+    surveys: tuple[str, ...],
+    level: float,
+    simultaneous: bool,
+    top: int,
+    out: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Estimate the closed surveys in a collector's PostgreSQL database.
+
+    The database counts the reports; nothing but counts leaves it.
+
+    \b
+    jrr file database postgresql://reader@host/collector --json
+    """  # noqa: D301 - click reads the \b
+    from jrr.servers.collector.stored_reports import open_stored
+    from jrr.tables.engines.postgres import PostgreSQL
+    from jrr.tables.estimating import estimate_opened
+    from jrr.tables.result import check_results_file
+
+    if out is not None:
+        check_results_file(out, force)  # before anything is counted
+    engine = PostgreSQL()
+    found: dict[str, Result] = {}
+    with bar("counting") as progress:
+        for address in addresses:
+            for one in open_stored(address, engine, surveys):
+                name = (
+                    one.survey[:12] if one.questions == 1 else f"{one.survey[:12]}: {one.question}"
+                )
+                found[name] = estimate_opened(
+                    one.files, **options, engine=engine, progress=progress
+                )
+    if not found:
+        raise ArgumentError("database must hold a closed survey, got one without any")
+    show_several(found, Showing(level=level, top=top, simultaneous=simultaneous), out)

@@ -34,7 +34,7 @@ COMMANDS = {
     cls=CommandWithMore,
     package="jrr.cli.plan",
     table=COMMANDS,
-    modules={"effect": "margin"},
+    modules={"effect": "margin", "rounds": "explain"},
     meant=meant,
 )
 @survey_options

@@ -13,7 +13,7 @@ COMMANDS = {
     "certificate": "Make a party's certificate: NAME.pem, for the survey, and NAME.key (secret).",
     "token": "Make an admin token: the server is given its hash, the operator keeps it.",
 }
-MODULES = dict.fromkeys(("dealer", "collector", "party", "certificate", "token"), "server")
+MODULES = dict.fromkeys(("dealer", "collector", "party", "page", "certificate", "token"), "server")
 
 
 @click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)

@@ -29,7 +29,7 @@ COMMANDS = {
 MODULES = {
     **dict.fromkeys(("open", "deal", "extend", "delete"), "operating"),
     **dict.fromkeys(("ethics", "export", "report"), "documents"),
-    **{"change": "show", "enrol": "answer"},
+    **{"change": "show", "enrol": "answer", "ledger": "answer"},
 }
 
 

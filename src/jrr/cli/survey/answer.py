@@ -1,4 +1,4 @@
-"""`jrr survey answer`: one person's answers, perturbed on this device."""
+"""`jrr survey enrol`, `answer`, `ledger`: one person's answers, perturbed here, and their costs."""
 
 import json
 import sys
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from jrr.survey.question import Question
     from jrr.survey.spending import Spent
     from jrr.survey.survey import Survey
-
 
 contributor_options = all_of(
     click.argument("link"),
@@ -410,3 +409,39 @@ def _show_receipt(receipt: "Receipt", earlier: bool) -> None:
     else:
         lines.append(f"Your earlier answers ({card}) are received now; nothing new was asked.")
     show(facts, *lines)
+
+
+@click.command()
+@click.option("--state", type=FOLDER, help="Directory of `jrr survey answer`.")
+@click.option("--ledger", "file", type=FILE, help="The file.  [default: in --state]")
+@click.option("--delta", type=float, default=DELTA, help="δ of all together.")
+@json_option
+def ledger(state: Path | None, file: Path | None, delta: float) -> None:
+    """Show what your answers on this device have cost together.
+
+    \b
+    jrr survey ledger
+    """  # noqa: D301 - click reads the \b
+    from jrr.client.device import LEDGER, Ledger, default_state
+    from jrr.survey.spending import total
+
+    path = file or (state or default_state()) / LEDGER
+    entries = Ledger(path).expenses() if path.exists() else []
+    spent = total(entries, delta)
+    surveys = sorted({entry.survey for entry in entries})
+    answers = counted(spent.answers, "answer", "answers")
+    show(
+        {
+            "ledger": str(path),
+            "answers": spent.answers,
+            "everything": {"epsilon": spent.epsilon, "delta": delta},
+            "guarantees": dict(spent.pure),
+            "surveys": surveys,
+        },
+        f"{answers} in {counted(len(surveys), 'survey', 'surveys')} ({path})",
+        f"Against collectors, who have all reports: {show_guarantee(spent.epsilon, delta)} "
+        "(view: everything)",
+        f"Against whoever sees the reports: {show_guarantee(spent.pure['report'], 0.0)}",
+        f"Against dealers and collectors together: {show_guarantee(spent.pure['dealer'], 0.0)} "
+        "(view: dealer)",
+    )

@@ -13,8 +13,7 @@ from jrr.reporting import page
 from jrr.research.paper import artifact, draw, extras, figures
 from jrr.research.paper.catalogue import DATA_SETS, DataSet, from_directory
 from jrr.research.paper.claims import Claim, claims
-from jrr.research.paper.figure import Figure, Row
-from jrr.research.paper.figure_files import FigureFiles
+from jrr.research.paper.figure import Figure, FigureFiles, Row
 from jrr.research.paper.two_phase import two_phase
 
 Step = Callable[[Figure, int], None]  # told of the figure that is made, and how much is done
