@@ -20,7 +20,8 @@ from jrr.errors import UnreachableError, needed
 from jrr.servers.common.settings import PORTS
 
 if TYPE_CHECKING:
-    from jrr.research.processes import Running, SampleSurvey
+    from jrr.research.processes import Running
+    from jrr.research.sample_survey import SampleSurvey
     from jrr.survey.survey import Survey
 
 
@@ -61,7 +62,8 @@ def all_servers(
     reports together: for a real survey, two parties run one each.
     """
     with needed("servers need", "serve"):
-        from jrr.research.processes import begin_sample, running
+        from jrr.research.processes import running
+        from jrr.research.sample_survey import begin_sample
 
     certificate, host = None, phone or "127.0.0.1"
     if phone is not None:
