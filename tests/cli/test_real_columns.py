@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import jrr
+from jrr import from_dict
 from jrr.cli.app import run
-from jrr.mechanisms import from_dict
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.perturbing import alone
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, spread_test

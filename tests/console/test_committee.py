@@ -6,11 +6,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from jrr import DRR
 from jrr.client.operator import Operator, new_invitations
 from jrr.console.survey_texts import first_text
 from jrr.dealing.committee.cards import card_key
 from jrr.dealing.messages import card_request, complaint_request
-from jrr.mechanisms import DRR
 from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import running
 from jrr.survey.survey import Survey

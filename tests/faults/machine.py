@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import select
 
+from jrr import DRR
 from jrr.dealing.kinds import Dealers
-from jrr.mechanisms import DRR
 from jrr.protocol.documents import canonical_json
 from jrr.protocol.identity import COLLECTOR, dealer_role, pseudonym
 from jrr.servers.collector.store import CollectorStore

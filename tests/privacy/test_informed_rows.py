@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from jrr.mechanisms import DRR
+from jrr import DRR
 from jrr.privacy.binomial import FAINT, ULP, Floats, binomial
 from jrr.privacy.informed.evidence import Cards, of_two_groups
 from jrr.privacy.informed.sums import (

@@ -13,7 +13,7 @@ import jrr
 from jrr.errors import ArgumentError
 from jrr.mechanisms.request import Request
 from jrr.research.paper import catalogue, figures, settings
-from jrr.research.paper.catalogue import DATA_SETS, sampled_clicks
+from jrr.research.paper.catalogue import DATA_SETS
 from jrr.research.paper.claims import (
     FAILS,
     HOLDS,
@@ -39,6 +39,7 @@ from jrr.research.paper.settings import (
 )
 from jrr.research.paper.two_phase import by_budget, two_phase
 from tests import oracle
+from tests.research.clicks import sampled_clicks
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 

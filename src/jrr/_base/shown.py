@@ -16,9 +16,11 @@ class Shown:
 
     Attributes:
         shown_value: the column that a picture draws, with `low` and `high` where rows have them.
+        shown_heading: what stands above the table of a notebook; {0} is the result.
     """
 
     shown_value: ClassVar[str] = "share"
+    shown_heading: ClassVar[str] = "{0.__class__.__name__}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """The rows, all with the same columns.
@@ -34,7 +36,7 @@ class Shown:
         return self._heading()
 
     def _heading(self) -> str:
-        return type(self).__name__
+        return self.shown_heading.format(self)
 
     def to_frame(self, level: float = 0.95) -> Any:
         """The rows as a data frame of pandas.

@@ -122,9 +122,7 @@ class Regression(ShownDocument):
         return np.exp(low), np.exp(high)
 
     shown_value = "coefficient"
-
-    def _heading(self) -> str:
-        return f"Regression by {self.method}, {self.n:,} people, {self.link}"
+    shown_heading = "Regression by {0.method}, {0.n:,} people, {0.link}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each coefficient: its name, stderr, low, high, p_value.

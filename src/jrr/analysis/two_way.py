@@ -70,8 +70,7 @@ class TwoWayTable(ShownDocument):
         reach = quantile(each) * self.stderr
         return self.shares - reach, self.shares + reach
 
-    def _heading(self) -> str:
-        return f"Both answers of {self.n:,} people"
+    shown_heading = "Both answers of {0.n:,} people"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each pair of answers: share, stderr, low, high.

@@ -22,7 +22,7 @@ from jrr.dealing.serials import Serials
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from jrr.mechanisms import Mechanism
+    from jrr.mechanisms.base import Mechanism
 
 _DECKS_KEPT = 8
 

@@ -268,8 +268,7 @@ class WeightedShares(Shown):
     raked: Raked
     cells: Cells
 
-    def _heading(self) -> str:
-        return f"Weighted shares of {self.estimate.n:,} reports"
+    shown_heading = "Weighted shares of {0.estimate.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """The rows of the estimate.

@@ -73,9 +73,7 @@ class Difference(ShownDocument):
         }
 
     shown_value = "difference"
-
-    def _heading(self) -> str:
-        return "Difference of shares, the first minus the second"
+    shown_heading = "Difference of shares, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each value: difference, stderr, low, high.

@@ -295,8 +295,7 @@ class Estimate(ShownDocument):
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
 
-    def _heading(self) -> str:
-        return f"Shares of {self.n:,} reports"
+    shown_heading = "Shares of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each value: share, stderr, low, high, count, count_stderr.

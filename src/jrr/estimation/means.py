@@ -137,9 +137,7 @@ class MeanEstimate(ShownDocument):
         return low * self.people, high * self.people
 
     shown_value = "mean"
-
-    def _heading(self) -> str:
-        return f"Mean of {self.n:,} reports"
+    shown_heading = "Mean of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """One row: mean, stderr, low, high, sum, sum_stderr.
@@ -248,9 +246,7 @@ class MeanDifference(Shown):
         return self.width * float(ends[:, 0].min()), self.width * float(ends[:, 1].max())
 
     shown_value = "difference"
-
-    def _heading(self) -> str:
-        return "Difference of means, the first minus the second"
+    shown_heading = "Difference of means, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """One row: difference, stderr, low, high.

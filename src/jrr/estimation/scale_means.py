@@ -66,9 +66,7 @@ class ScaleMean(Shown):
         )
 
     shown_value = "mean"
-
-    def _heading(self) -> str:
-        return f"Mean of {self.n:,} reports"
+    shown_heading = "Mean of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """One row: mean, stderr, low, high.

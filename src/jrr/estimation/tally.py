@@ -6,7 +6,7 @@ A WeightedTally counts reports by survey weights.
 import json
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, fields
+from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -282,10 +282,7 @@ class WeightSums(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        lists = {
-            "support": self.support.tolist(),
-            "support_squares": self.support_squares.tolist(),
-        }
+        lists = {name: getattr(self, name).tolist() for name in ("support", "support_squares")}
         return asdict(self) | lists
 
     @classmethod
@@ -398,14 +395,8 @@ class WeightedTally(CountedReports):
         Args:
             weight: by which all weights are multiplied.
         """
-        return WeightedTally(
-            self.mechanism,
-            carded=self.carded.scaled(weight),
-            cardless=self.cardless.scaled(weight),
-            decks=self.decks,
-            masked=self.masked,
-            known=self.known.scaled(weight),
-        )
+        carded, cardless = self.carded.scaled(weight), self.cardless.scaled(weight)
+        return replace(self, carded=carded, cardless=cardless, known=self.known.scaled(weight))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""

@@ -5,6 +5,7 @@ Also what simulations draw and what audits look at, which is the collector's vie
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -105,16 +106,8 @@ class MaskedCollecting(Mechanism):
             masks = masks - self._sums("undealt", total).sum(axis=0)
             known = known._replace(undealt=known.undealt + count)
         off = self._from_sums(masks, 0).tolist()
-        return Tally(
-            tally.mechanism,
-            carded=tuple(count - mask for count, mask in zip(tally.carded, off, strict=True)),
-            cardless=tally.cardless,
-            n_carded=tally.n_carded,
-            n_cardless=tally.n_cardless,
-            decks=tally.decks,
-            masked=True,
-            known=known,
-        )
+        carded = tuple(count - mask for count, mask in zip(tally.carded, off, strict=True))
+        return replace(tally, carded=carded, known=known)
 
     def _check_covered(self, announced: ArrayLike, reports: int) -> None:
         """Refuse sums of more or fewer cards than these reports have, where they remember it."""

@@ -133,13 +133,8 @@ class NumberPlan(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: what was asked, what was chosen, and how accurate it is."""
-        return {
-            "n": self.request.n,
-            "epsilon": self.request.epsilon,
-            "colluders": self.request.colluders,
-            "dealer_epsilon": self.request.dealer_epsilon,
-            "lost": self.request.lost,
-            "announced": self.request.announced,
+        asked = ("n", "epsilon", "colluders", "dealer_epsilon", "lost", "announced")
+        return {name: getattr(self.request, name) for name in asked} | {
             "mean": self.mean,
             "sd": self.sd,
             "delta": self.delta,

@@ -49,16 +49,8 @@ class SimulatedSurveys:
 
     def to_dict(self) -> dict[str, Any]:
         """A result document: plain values."""
-        return {
-            "mechanism": self.mechanism.to_dict(),
-            "runs": self.runs,
-            "people": self.people,
-            "truth": self.truth,
-            "mean": self.mean,
-            "stderr_theory": self.stderr_theory,
-            "stderr_simulated": self.stderr_simulated,
-            "quantiles": {str(level): value for level, value in self.quantiles.items()},
-        }
+        quantiles = {str(level): value for level, value in self.quantiles.items()}
+        return vars(self) | {"mechanism": self.mechanism.to_dict(), "quantiles": quantiles}
 
 
 def simulate_surveys(

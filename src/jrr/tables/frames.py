@@ -26,11 +26,11 @@ from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import DamagedError
 from jrr.estimation.told_sums import CROSSED_BY
-from jrr.mechanisms import RR
 from jrr.mechanisms.base import Rng
 from jrr.mechanisms.coins.block import Block
 from jrr.mechanisms.numbers import Bins
 from jrr.mechanisms.report_formats import NumberFormat
+from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import truth_of
 from jrr.tables.arrays import arrow_array, plain_column
 from jrr.tables.card_file import claimed

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSums
-from jrr.mechanisms import Mechanism
-from jrr.mechanisms.base import checked_mechanism
+from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.numbers import NumberRange, Numbers
 from jrr.telemetry.asked import asked_from_dict
 
 if TYPE_CHECKING:
-    from jrr.mechanisms import RR
+    from jrr.mechanisms.rr import RR
     from jrr.telemetry.longitudinal import Longitudinal
 
 VERSION = 1
@@ -188,19 +187,10 @@ class Header:
             more["share_asked"] = self.share_asked
         if self.shared is not None:
             more["shared"] = self.shared._asdict() | {"questions": list(self.shared.questions)}
-        return more | {
-            "jrr": VERSION,
-            "holds": self.holds,
-            "mechanism": self.asked.to_dict(),
-            "decks": list(self.decks),
-            "colluders": self.colluders,
-            "question": self.question,
-            "labels": list(self.labels),
-            "other": self.other,
-            "declined": self.declined,
-            "shuffled": self.shuffled,
-            "rows": self.rows,
-        }
+        for name in _LEFT_OUT:
+            value = getattr(self, name)
+            more[name] = list(value) if isinstance(value, tuple) else value
+        return more | {"jrr": VERSION, "holds": self.holds, "mechanism": self.asked.to_dict()}
 
     def to_json(self) -> str:
         """One line of JSON that `from_json` reads back."""
@@ -261,12 +251,8 @@ class Header:
             colluders=checks.integer("colluders", document["colluders"], 0),
             question=checks.text("question", document["question"]),
             labels=_words("labels", document["labels"]),
-            other=None if document["other"] is None else checks.text("other", document["other"]),
-            declined=(
-                None
-                if document["declined"] is None
-                else checks.text("declined", document["declined"])
-            ),
+            other=_text_or_none("other", document["other"]),
+            declined=_text_or_none("declined", document["declined"]),
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
             sums=None if sums is None else CardSums.from_document(sums, width),
@@ -334,6 +320,10 @@ def _words(argument: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise checks.refusal(argument, value, "a list of texts")
     return tuple(checks.text(argument, entry) for entry in value)
+
+
+def _text_or_none(argument: str, value: object) -> str | None:
+    return None if value is None else checks.text(argument, value)
 
 
 def _range(value: object) -> NumberRange | None:

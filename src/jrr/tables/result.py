@@ -17,7 +17,7 @@ from jrr.estimation.differences import Differences
 from jrr.estimation.estimates import BlockEstimate, Estimate
 from jrr.estimation.groups import MOST_COMPARED_GROUPS, GroupEstimate, GroupEstimates
 from jrr.estimation.means import MeanDifference, MeanEstimate
-from jrr.mechanisms import RR
+from jrr.mechanisms.rr import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
 from jrr.tables.header import Header
 

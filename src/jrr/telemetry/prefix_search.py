@@ -111,8 +111,7 @@ class FrequentStrings(Shown):
         low, _ = self.interval(level)
         return tuple(bool(end <= 0) for end in low)
 
-    def _heading(self) -> str:
-        return f"Frequent strings of {self.people:,} reports; intervals hold all at once"
+    shown_heading = "Frequent strings of {0.people:,} reports; intervals hold all at once"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each string: share, stderr, low, high, may_be_absent.

@@ -121,9 +121,7 @@ class PairedChange(Shown):
     stderr: Floats
 
     shown_value = "difference"
-
-    def _heading(self) -> str:
-        return "Change of shares between two rounds of the same devices"
+    shown_heading = "Change of shares between two rounds of the same devices"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
         """A row for each value: difference, stderr, low, high.

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from jrr import DRR, JRR, Mechanism
 from jrr.dealing.committee.cards import Envelope, card_key, open_card
 from jrr.dealing.committee.deals import DealingParty, DealOrder, DealtDeck, Member, deal_together
 from jrr.dealing.committee.link import Link
@@ -23,7 +24,6 @@ from jrr.dealing.committee.meeting import Identity, Peer
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.committee_dealing import Committee, Party
 from jrr.errors import JrrError
-from jrr.mechanisms import DRR, JRR, Mechanism
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
 from jrr.survey.draft import one_question

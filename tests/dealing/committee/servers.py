@@ -5,10 +5,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from jrr import Mechanism
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.committee.cards import Envelope, Record, card_key, open_card
 from jrr.dealing.messages import card_request
-from jrr.mechanisms import Mechanism
 from jrr.protocol.identity import invitation_secret, pseudonym
 from jrr.research.processes import Running, running_committee
 from jrr.survey.survey import Survey

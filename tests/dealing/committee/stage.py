@@ -1,7 +1,7 @@
 """A committee of parties that may die or cheat, with a collector, and what happens on it."""
 
+from jrr import JRR
 from jrr.errors import JrrError
-from jrr.mechanisms import JRR
 from jrr.survey.survey import Survey
 from tests.dealing.committee.mortal import MortalParty
 from tests.dealing.committee.servers import Committee

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from jrr import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import (
     SEALED,
@@ -32,7 +33,6 @@ from jrr.dealing.committee.field import (
 )
 from jrr.dealing.committee.merkle import Tree, belongs, leaf
 from jrr.errors import JrrError
-from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
 from jrr.protocol.documents import plain
 
 # The tree ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from jrr import DRR
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import Envelope, card_key
 from jrr.dealing.committee.dealing import Kind
@@ -17,7 +18,6 @@ from jrr.dealing.committee.deals import _roster
 from jrr.dealing.committee_dealing import evidence_against
 from jrr.dealing.messages import ShareEvidence, complaint_request
 from jrr.errors import IntegrityError
-from jrr.mechanisms import DRR
 from jrr.survey.survey import Survey
 from tests.dealing.committee.asking import answer_all, answer_each
 from tests.dealing.committee.memory import Mesh, Wire

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import pytest
 
+from jrr import DRR
 from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.deals import DealtDeck
-from jrr.mechanisms import DRR
 from jrr.research.processes import free_port
 from jrr.survey.survey import Survey
 from tests.dealing.committee.parties import (

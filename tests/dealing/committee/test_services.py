@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from jrr import DRR, JRR, OLH, Mechanism
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.committee import cards
 from jrr.dealing.committee.cards import Envelope, Place, card_key
 from jrr.dealing.committee.meeting import Identity
 from jrr.dealing.messages import card_request
 from jrr.errors import IntegrityError, JrrError
-from jrr.mechanisms import DRR, JRR, OLH, Mechanism
 from jrr.protocol.documents import hashed
 from jrr.protocol.identity import invitation_secret
 from jrr.servers.party.store import PartyStore
@@ -355,7 +355,7 @@ def test_a_party_whose_certificate_is_not_named_refuses_the_survey(
 
 
 def test_what_a_committee_cannot_deal_is_refused_when_it_is_created(committee: Committee) -> None:
-    from jrr.mechanisms import OUE
+    from jrr import OUE
 
     with pytest.raises(JrrError, match="JRR, DRR or OLH"):
         committee.survey(OUE(5, 1.0, coupling="joint", n=10))

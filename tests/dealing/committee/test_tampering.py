@@ -14,6 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from msgspec.structs import replace as replaced
 
+from jrr import JRR
 from jrr.dealing.committee import cards, dealing
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import (
@@ -29,7 +30,6 @@ from jrr.dealing.committee.dealing import Dealt, Kind
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.committee.schedule import groups
-from jrr.mechanisms import JRR
 from tests.dealing.committee.abstract import Coins, draws, run_with
 from tests.dealing.committee.memory import Forge, Mesh, Message, honest, opened, run
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from jrr import DRR, JRR
 from jrr._base.randomness import SeededRandom
 from jrr.dealing.committee import field
 from jrr.dealing.committee.cards import card_of, deck_of
 from jrr.dealing.committee.schedule import groups
-from jrr.mechanisms import DRR, JRR
 from tests import oracle
 from tests.dealing.committee.abstract import Coins, Order, run_with
 from tests.dealing.committee.memory import assignments, opened

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jrr.dealing.committee import field
     from jrr.dealing.committee.link import Link, Traffic
     from jrr.dealing.committee_dealing import Committee
-    from jrr.mechanisms import Mechanism
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.survey import Survey
 
 ENTRY = 32  # bytes of a member in a roster: the public key

@@ -13,7 +13,7 @@ from jrr.dealing.verified.questions import card_laws, sums_of
 from jrr.protocol.documents import plain
 
 if TYPE_CHECKING:
-    from jrr.mechanisms import Mechanism
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.survey import Survey
 
 

@@ -132,21 +132,10 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "subject": self.subject,
-            "verdict": self.verdict,
-            "violates": self.violates,
-            "claimed": self.claimed,
-            "lower_bound": self.lower_bound,
-            "measured": self.measured,
-            "values": list(self.values),
-            "event": list(self.event[:_SHOWN]),
-            "event_size": len(self.event),
-            "hits": list(self.hits),
-            "trials": self.trials,
-            "error": self.error,
-            "delta": self.delta,
-        }
+        lists = {"values": list(self.values), "hits": list(self.hits)}
+        event = {"event": list(self.event[:_SHOWN]), "event_size": len(self.event)}
+        found = {"verdict": self.verdict, "violates": self.violates}
+        return vars(self) | lists | event | found
 
 
 def audit(

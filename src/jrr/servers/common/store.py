@@ -22,7 +22,7 @@ from jrr.servers.common.problems import gone, unknown_survey
 from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
-    from jrr.mechanisms import Mechanism
+    from jrr.mechanisms.base import Mechanism
 
 
 _AT_ONCE = 500  # names in one statement that deletes

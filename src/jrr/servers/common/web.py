@@ -52,6 +52,12 @@ HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The survey's hash.")]
 
 
+_ANSWERED: tuple[type[Exception], ...] = (
+    *(Problem, JrrError, HTTPException, RequestValidationError, ClientDisconnect),
+    *(OperationalError, sqlite3.OperationalError, Exception),
+)
+
+
 def body_schema(
     optional: dict[str, dict[str, Any]] | None = None, **fields: dict[str, Any]
 ) -> dict[str, Any]:
@@ -105,14 +111,8 @@ def make_app(
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
     if app.state.metrics is not None:
         app.add_middleware(Measured, metrics=app.state.metrics)
-    app.add_exception_handler(Problem, _on_problem)
-    app.add_exception_handler(JrrError, _on_refusal)
-    app.add_exception_handler(HTTPException, _on_http)
-    app.add_exception_handler(RequestValidationError, _on_invalid)
-    app.add_exception_handler(ClientDisconnect, _on_silence)
-    for busy_error in (OperationalError, sqlite3.OperationalError):
-        app.add_exception_handler(busy_error, _on_busy)
-    app.add_exception_handler(Exception, _on_bug)
+    for kind in _ANSWERED:
+        app.add_exception_handler(kind, _answer)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -251,47 +251,33 @@ def _refusal(scope: Scope, problem: Problem) -> JSONResponse:
     )
 
 
-async def _on_problem(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Problem)
-    return _refusal(request.scope, error)
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    return _refusal(request.scope, _problem_of(error, request.url.path))
 
 
-async def _on_refusal(request: Request, error: Exception) -> JSONResponse:
-    return _refusal(request.scope, Problem(422, "refused", str(error)))
-
-
-async def _on_http(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http")
-    problem = Problem(error.status_code, kind, str(error.detail), error.headers)
-    return _refusal(request.scope, problem)
-
-
-async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
-    if "name" in where:
-        return _refusal(request.scope, unknown_survey())
-    problem = Problem(422, "refused", f"not acceptable: {', '.join(where)}")
-    return _refusal(request.scope, problem)
-
-
-async def _on_silence(request: Request, _: Exception) -> JSONResponse:
-    problem = Problem(400, "cut-off", "the request ended before its body did")
-    return _refusal(request.scope, problem)
-
-
-async def _on_busy(request: Request, error: Exception) -> JSONResponse:
-    # Whoever asks again is served as if for the first time, or told what was committed.
-    log.error("the database does not answer: %s in %s", type(error).__name__, request.url.path)
-    return _refusal(request.scope, unavailable())
-
-
-async def _on_bug(request: Request, error: Exception) -> JSONResponse:
-    # The path has no secrets; the body is never logged.
-    log.error("unexpected %s in %s", type(error).__name__, request.url.path)
-    problem = Problem(500, "internal", "an unexpected error; it has been logged")
-    return _refusal(request.scope, problem)
+def _problem_of(error: Exception, path: str) -> Problem:
+    """How an error is answered. The path, which is logged, has no secrets; a body may have."""
+    match error:
+        case Problem():
+            return error
+        case JrrError():
+            return Problem(422, "refused", str(error))
+        case HTTPException():
+            kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http")
+            return Problem(error.status_code, kind, str(error.detail), error.headers)
+        case RequestValidationError():
+            where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
+            if "name" in where:
+                return unknown_survey()
+            return Problem(422, "refused", f"not acceptable: {', '.join(where)}")
+        case ClientDisconnect():
+            return Problem(400, "cut-off", "the request ended before its body did")
+        case OperationalError() | sqlite3.OperationalError():
+            # Whoever asks again is served as if for the first time, or told what was committed.
+            log.error("the database does not answer: %s in %s", type(error).__name__, path)
+            return unavailable()
+    log.error("unexpected %s in %s", type(error).__name__, path)
+    return Problem(500, "internal", "an unexpected error; it has been logged")
 
 
 def role_app(
