@@ -1,7 +1,9 @@
 """JSON documents, read strictly: no key twice, no unknown field, no missing one."""
 
+import csv
+import io
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from jrr.errors import ArgumentError
@@ -15,6 +17,15 @@ def read_json(argument: str, text: str, expected: str) -> Any:
         raise ArgumentError(f"{argument} must be {expected}, got too many brackets") from None
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{argument} must be {expected}, got {error}") from None
+
+
+def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A table in CSV, with the names of its columns above it."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def read_version(

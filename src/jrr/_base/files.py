@@ -3,7 +3,7 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from jrr.errors import ArgumentError
@@ -35,14 +35,21 @@ def write_whole_bytes(path: Path, data: bytes) -> None:
     replace_whole(path, write)
 
 
+@contextlib.contextmanager
+def synced(path: str | Path, flags: int) -> Iterator[int]:
+    """A private file or a folder, open; what was written into it is on the disk at the end."""
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        yield descriptor
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _sync(folder: Path) -> None:
     """Make a new name survive a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with contextlib.suppress(OSError), synced(folder, os.O_RDONLY):
+        pass
 
 
 def write_once(path: Path, text: str) -> None:

@@ -1,12 +1,11 @@
 """The codebook of a survey's export: what every column is, and how to estimate from it."""
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jrr import __version__
+from jrr._base.documents import csv_text
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
 from jrr.survey.other_waves import AFTER, wave_columns
 from jrr.survey.study import loss_to_json
@@ -56,11 +55,7 @@ def columns_of(survey: Survey, language: str | None = None) -> list[dict[str, st
 
 def codebook_csv(survey: Survey, language: str | None = None) -> str:
     """The codebook as a CSV file."""
-    sink = io.StringIO()
-    writer = csv.DictWriter(sink, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(columns_of(survey, language))
-    return sink.getvalue()
+    return csv_text(FIELDS, columns_of(survey, language))
 
 
 def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | None = None) -> str:

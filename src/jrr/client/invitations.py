@@ -55,13 +55,11 @@ def make_invitations(
     operator.install()
     operator.check_inviting(count)
     invitations = new_invitations(count)
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
     notes = new_notes(invitations, names, spare)
-    # What people are sent is made by jrr.client.invitations.
-    rows.writerow(["invitation", "program_link", *(NOTES if notes else ())])
-    rows.writerows([entry, operator.link, *notes.get(entry, ())] for entry in invitations)
-    write_whole(out, text.getvalue(), private=True)
+    # What people are sent is made by `write_answer_links`.
+    rows = [["invitation", "program_link", *(NOTES if notes else ())]]
+    rows += [[entry, operator.link, *notes.get(entry, ())] for entry in invitations]
+    write_whole(out, _table(rows), private=True)
     try:
         operator.invite(invitations)
     except JrrError as error:

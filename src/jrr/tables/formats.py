@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from jrr._base import checks
-from jrr._base.files import replace_whole, write_whole
+from jrr._base.files import replace_whole, synced, write_whole
 from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.tables.arrays import arrow_array, declared_names, plain_column
 from jrr.tables.foreign import find_writing, is_foreign, read_foreign
@@ -334,11 +334,8 @@ def write(path: Path, schema: Any, header: FileHeader, batches: Iterable[Any]) -
             for batch in batches:
                 rows += batch.num_rows
                 writer.write_batch(batch)
-        descriptor = os.open(partial, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with synced(partial, os.O_RDONLY):
+            pass
         if format_of(path) == "csv":
             # CSV has no other place that says how many rows were meant.
             write_whole(sidecar(path), header.with_rows(rows).to_json() + "\n")

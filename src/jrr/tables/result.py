@@ -1,7 +1,5 @@
 """What files of reports say: shares and means, of everybody and of groups, as tables and JSON."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jrr._base import checks
+from jrr._base.documents import csv_text
 from jrr._base.files import write_whole
 from jrr._base.shown import Shown
 from jrr.estimation import postprocess
@@ -249,11 +248,7 @@ def write_several(found: Mapping[str, Result], out: Path, level: float) -> None:
 
 def _write_rows(out: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(out, text.getvalue())
+    write_whole(out, csv_text(columns, rows))
 
 
 def check_results_file(path: str | Path, force: bool) -> Path:

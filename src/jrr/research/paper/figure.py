@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jrr
+from jrr._base.documents import csv_text
 from jrr._base.files import write_whole
 from jrr.reporting.plots import save
 from jrr.research.paper.catalogue import DataSet
@@ -89,7 +90,7 @@ class FigureFiles:
         context = Context(runs=self.runs, rng=rng, data_sets=self.data_sets, step=step)
         rows = list(figure.rows(context))
         self._stamp_file(figure).unlink(missing_ok=True)
-        text = _as_csv(rows)
+        text = csv_text(list(rows[0]) if rows else [], rows)
         write_whole(self.out / f"{figure.key}.csv", text)
         if figure.drawing is not None:
             for kind in ("png", "svg"):
@@ -134,14 +135,6 @@ def _code() -> str:
     for path in sorted(Path(jrr.__file__).parent.rglob("*.py")):
         fingerprint.update(path.read_bytes())
     return fingerprint.hexdigest()
-
-
-def _as_csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _value(text: str) -> object:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jrr._base.files import synced
 from jrr.servers.common.problems import unavailable
 from jrr.servers.common.settings import Settings
 
@@ -64,12 +65,8 @@ class AuditLog:
         return True
 
     def _append(self, line: bytes) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(descriptor, line)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with synced(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
+            os.write(file, line)
 
 
 def audit_path(settings: Settings) -> str:

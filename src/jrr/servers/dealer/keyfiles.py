@@ -7,12 +7,14 @@ database seized later, exposes nobody. Decks are opened from keys when the first
 import logging
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from jrr._base.files import synced
 from jrr._base.forgetting import overwrite
 from jrr.dealing.decks import SurveyDecks
 from jrr.errors import ArgumentError, DamagedError, JrrError
@@ -54,12 +56,8 @@ class KeyFiles:
                 "do two dealers share the directory, or was the database lost?"
             )
         self._made.add(survey)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(descriptor, wrapping)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with synced(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+            os.write(file, wrapping)
         self.note_seats(survey, 0)  # from now on a missing file is a lost one
         self._sync()
         wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, survey.encode())
@@ -102,12 +100,8 @@ class KeyFiles:
     def note_seats(self, survey: str, seats: int) -> None:
         """So many seats are given away; on the disk when this returns."""
         seats = max(seats, self.seats(survey) or 0)  # it never goes back
-        descriptor = os.open(self._seats(survey), os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(descriptor, b"%020d" % seats, 0)  # of one length: never half of a number
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with synced(self._seats(survey), os.O_WRONLY | os.O_CREAT) as file:
+            os.pwrite(file, b"%020d" % seats, 0)  # of one length: never half of a number
         self._given[survey] = seats
 
     def announced(self, survey: str) -> list[str]:
@@ -138,15 +132,10 @@ class KeyFiles:
         if len(before) != announcement - 1:
             allowed = "the next one, or the same request as before"
             raise ArgumentError(f"announcement must be {allowed}, got {announcement}")
-        flags = os.O_WRONLY | os.O_CREAT
-        descriptor = os.open(self._told(survey), flags, 0o600)
-        try:
-            line = request.encode("ascii") + b"\n"
-            os.pwrite(descriptor, line, len(line) * len(before))
-            os.ftruncate(descriptor, len(line) * (len(before) + 1))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        line = request.encode("ascii") + b"\n"
+        with synced(self._told(survey), os.O_WRONLY | os.O_CREAT) as file:
+            os.pwrite(file, line, len(line) * len(before))
+            os.ftruncate(file, len(line) * (len(before) + 1))
         self._sync()
 
     def is_burned(self, survey: str) -> bool:
@@ -171,16 +160,9 @@ class KeyFiles:
         """Overwrite the key file, then remove it."""
         self._burned(survey).touch(mode=0o600)
         path = self.path(survey)
-        try:
-            descriptor = os.open(path, os.O_WRONLY)
-        except FileNotFoundError:
-            pass
-        else:
-            try:
-                os.write(descriptor, secrets.token_bytes(KEY))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        with suppress(FileNotFoundError):
+            with synced(path, os.O_WRONLY) as file:
+                os.write(file, secrets.token_bytes(KEY))
             path.unlink()
             self._sync()
         # Last: while there is a key, they guard it.
@@ -189,11 +171,8 @@ class KeyFiles:
         self._given.pop(survey, None)
 
     def _sync(self) -> None:
-        descriptor = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with synced(self._directory, os.O_RDONLY):
+            pass
 
 
 log = logging.getLogger("jrr.servers")
