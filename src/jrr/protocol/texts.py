@@ -9,9 +9,9 @@ from jrr._base import checks
 MOST_OF_ASKER = 500  # characters of who asks, and of whom to ask
 
 
-def check_text(argument: str, value: object, most: int, empty: bool = False) -> None:
+def check_text(argument: str, value: object, most: int) -> None:
     """Refuse what is no printable text of at most `most` characters."""
-    if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
+    if not isinstance(value, str) or len(value) > most or not value.strip():
         raise checks.refusal(argument, value, f"a text of at most {most} characters")
     # Neither halves of characters nor commands to somebody's terminal.
     strange = next((one for one in value.replace("\n", "") if not one.isprintable()), None)

@@ -5,7 +5,7 @@ noticed does not depend on the card.
 """
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,7 +95,6 @@ def seal_shares(
     tags: Vector,
     survey: str,
     party: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[bytes]:
     """One sealed share per slot."""
     suite = _suite()
@@ -104,8 +103,6 @@ def seal_shares(
         share = card.to_bytes(4, "little") + tag.to_bytes(4, "little")
         info = Place(survey, party, slot).info()
         sealed.append(suite.encrypt(share, X25519PublicKey.from_public_bytes(key), info))
-        if slot % 1000 == 0:
-            progress(slot, len(keys))
     return sealed
 
 
@@ -162,20 +159,18 @@ class Envelope:
     slot: int
     sealed: bytes
     path: tuple[bytes, ...]
-    excess: bytes = b""  # of all parties' shares in this slot; none in deals of old versions
-    excess_path: tuple[bytes, ...] = ()
+    excess: bytes  # of all parties' shares in this slot
+    excess_path: tuple[bytes, ...]
 
     def to_document(self) -> dict[str, Any]:
         """As JSON."""
-        document: dict[str, Any] = {
+        return {
             "slot": self.slot,
             "sealed": base64.b64encode(self.sealed).decode(),
             "path": [entry.hex() for entry in self.path],
+            "excess": self.excess.hex(),
+            "excess_path": [entry.hex() for entry in self.excess_path],
         }
-        if self.excess:
-            document["excess"] = self.excess.hex()
-            document["excess_path"] = [entry.hex() for entry in self.excess_path]
-        return document
 
     @classmethod
     def from_document(cls, document: Any) -> "Envelope":
@@ -185,8 +180,8 @@ class Envelope:
                 checks.integer("slot", document["slot"], 0),
                 base64.b64decode(document["sealed"], validate=True),
                 tuple(bytes.fromhex(entry) for entry in document["path"]),
-                bytes.fromhex(document.get("excess", "")),
-                tuple(bytes.fromhex(entry) for entry in document.get("excess_path", [])),
+                bytes.fromhex(document["excess"]),
+                tuple(bytes.fromhex(entry) for entry in document["excess_path"]),
             )
         except (JrrError, ValueError, TypeError, KeyError, AttributeError):
             raise Abort("a party must serve a slot, a sealed share and a path") from None

@@ -111,7 +111,7 @@ async def deal(
         raise ArgumentError("deck must hold elements of the field other than 0")
     part = int(field.expand(new_seed(), (1,), prime)[0])
     nonce = new_seed()
-    own = _commitment(session, me, part, nonce)
+    own = _hidden("alpha", session, me, part.to_bytes(4, "little"), nonce)
     commitments = await exchange(channel, Kind.COMMIT, own, SEED)
 
     mine: Vector | None = np.stack(
@@ -143,7 +143,7 @@ async def deal(
     alpha = 0
     for party, reveal in enumerate(opened):
         value = int.from_bytes(reveal[:4], "little")
-        if _commitment(session, party, value, reveal[4:]) != commitments[party]:
+        if _hidden("alpha", session, party, reveal[:4], reveal[4:]) != commitments[party]:
             raise Abort(f"party {party} revealed another number than it had committed to")
         alpha = (alpha + value) % prime
     excess = await _check_tags(
@@ -183,13 +183,13 @@ async def _check_tags(
     """
     own = field.subtract(mine[1], field.times(mine[0], alpha, prime), prime)
     nonce = new_seed()
-    promise = _promise(session, channel.me, field.to_bytes(own), nonce)
+    promise = _hidden("excess", session, channel.me, field.to_bytes(own), nonce)
     promises = await exchange(channel, Kind.PROMISE, promise, SEED)
     size = 4 * len(own)
     opened = await exchange(channel, Kind.CHECK, field.to_bytes(own) + nonce, size + SEED)
     rows = []
     for party, message in enumerate(opened):
-        if _promise(session, party, message[:size], message[size:]) != promises[party]:
+        if _hidden("excess", session, party, message[:size], message[size:]) != promises[party]:
             raise Abort(f"party {party} opened another check than it had committed to")
         try:
             rows.append(field.from_bytes(message[:size], (len(own),), prime))
@@ -312,14 +312,10 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return chosen
 
 
-def _commitment(session: bytes, party: int, value: int, nonce: bytes) -> bytes:
-    text = b"jrr committee alpha 1:" + session + bytes([party]) + value.to_bytes(4, "little")
-    return hashlib.sha256(text + nonce).digest()
-
-
-def _promise(session: bytes, party: int, excess: bytes, nonce: bytes) -> bytes:
-    text = b"jrr committee excess 1:" + session + bytes([party]) + excess
-    return hashlib.sha256(text + nonce).digest()
+def _hidden(what: str, session: bytes, party: int, value: bytes, nonce: bytes) -> bytes:
+    """What a party commits to a value by, until it opens it with the nonce."""
+    text = f"jrr committee {what} 1:".encode() + session + bytes([party])
+    return hashlib.sha256(text + value + nonce).digest()
 
 
 def new_run() -> bytes:

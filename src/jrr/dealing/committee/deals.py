@@ -25,7 +25,6 @@ ENTRY = 32  # bytes of a member in a roster: the public key
 NOTHING = bytes(32)  # instead of the name of a deal: none is kept
 PUBLISHED, GIVEN, AGAIN = 1, 2, 4  # flags of what is kept
 Member = tuple[bytes, bytes]  # hash of the pseudonym at this party, public key
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +107,6 @@ async def deal_together(
     party: DealingParty,
     *,
     keeper: Keeper | None = None,
-    progress: Progress = lambda step, done, total: None,
 ) -> DealtDeck | None:
     """Deal to everybody whom all parties know, or take up a deal that all of them keep.
 
@@ -120,7 +118,6 @@ async def deal_together(
         order: What all parties agree on.
         party: Who this one is, and what it keeps.
         keeper: What it does with a deal.
-        progress: Told what is being done, how much, and of how much.
 
     Returns:
         The sealed shares; None where the deal that is kept was taken up.
@@ -134,7 +131,7 @@ async def deal_together(
         dealt = None
         if not await _all_keep_one_deal(link, party):
             await asyncio.to_thread(own.discard)
-            dealt = await _deal_anew(link, order, party, progress)
+            dealt = await _deal_anew(link, order, party)
             await asyncio.to_thread(own.keep, dealt)
             # Cards are served only where every party has its part of them.
             name = deal_name(dealt.record)
@@ -186,9 +183,7 @@ async def _all_keep_one_deal(link: "Link", party: DealingParty) -> bool:
     return False
 
 
-async def _deal_anew(
-    link: "Link", order: DealOrder, party: DealingParty, progress: Progress
-) -> DealtDeck:
+async def _deal_anew(link: "Link", order: DealOrder, party: DealingParty) -> DealtDeck:
     """A deck, with fresh randomness."""
     agreed, left_out = await _roster(link, party.members, order.capacity)
     mechanism = order.mechanism_for(len(agreed))
@@ -200,17 +195,10 @@ async def _deal_anew(
     async def commit_to(cards: "field.Vector", tags: "field.Vector") -> bytes:
         nonlocal envelopes
         envelopes = await asyncio.to_thread(
-            seal_shares,
-            keys,
-            cards,
-            tags,
-            order.survey,
-            party.number,
-            lambda done, total: progress("sealing", done, total),
+            seal_shares, keys, cards, tags, order.survey, party.number
         )
         return (await asyncio.to_thread(Tree, envelopes)).root
 
-    progress("shuffling", 0, 1)
     dealt = await deal(
         link,
         deck,
