@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from jrr import __version__
-from jrr.cli.lazy import LazyGroup
+from jrr.cli.lazy import TABLES, LazyGroup
 from jrr.errors import InterruptedRunError, JrrError
 
 FAILED, INTERRUPTED = JrrError.exit_code, InterruptedRunError.exit_code
@@ -22,22 +22,11 @@ GOES_ON = (  # commands that keep what is done; all others begin anew
     ("survey", "close"),
 )
 
-# Named, not imported: a command loads what it needs when it is asked for.
-COMMANDS = {
-    "plan": "Choose the most accurate mechanism before a survey, and say what it promises.",
-    "survey": "Ask a survey: create, invite, open, answer, show, close, export, report.",
-    "file": "Deal, perturb and estimate files of cards and reports.",
-    "serve": "Run a dealer, a collector, a party of a committee, or the answer page.",
-    "audit": "Check what dealers told, or try to refute a privacy claim by experiment.",
-    "study": "Reproduce the paper, simulate surveys, measure speed and what attacks gain.",
-    "demo": "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
-}
-
 
 @click.group(
     cls=LazyGroup,
     package="jrr.cli",
-    table=COMMANDS,
+    table=TABLES["jrr"],
     modules={"plan": "plan.choose"},
     context_settings={
         "help_option_names": ["-h", "--help"],

@@ -1,12 +1,19 @@
 """Groups of commands that are imported when they are asked for."""
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
+
+# Group -> name of a command -> what the list of commands says of it.
+TABLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("commands.toml").read_text("utf-8")
+)
 
 
 class LazyGroup(click.Group):

@@ -28,8 +28,7 @@ _MOST_GROUPS = 10  # marks in one row of a picture
 
 def draw_plan(plan: Plan, path: str | Path) -> Path:
     """Standard error against the true frequency for every mechanism of the comparison."""
-    figure = new_figure(7.2, 4.4)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 4.4)
     frequencies = [float(f) for f in np.linspace(0, 1, 101)]
     drawn: dict[tuple[float, ...], str] = {}
     for row in plan.compare(frequencies):
@@ -63,8 +62,7 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
 
 def draw_lost_cards(plan: Plan, path: str | Path) -> Path:
     """Expected standard error against the share of cards that are lost."""
-    figure = new_figure(7.2, 4.4)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 4.4)
     shares = [float(share) for share in np.linspace(0, 0.3, 31)]
     rows = lost_cards(plan, shares)
     colours = {family.label: family.colour for family in families().values()}
@@ -92,8 +90,7 @@ def draw_lost_cards(plan: Plan, path: str | Path) -> Path:
 
 def draw_losses(plan: Plan, path: str | Path) -> Path:
     """δ against ε in the view "everything", of every mechanism whose law is known."""
-    figure = new_figure(7.2, 4.4)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 4.4)
     asked, faint = plan.request.epsilon, 1e-12
     far = asked
     grid = [float(epsilon) for epsilon in np.linspace(0.5 * asked, 3 * asked + 0.1, 240)]
@@ -141,8 +138,7 @@ def draw_estimate(
         order = list(range(len(names)))
     shown = dict(list(estimates.items())[:_MOST_GROUPS])
     step = 0.8 / len(shown)
-    figure = new_figure(7.2, 1.2 + (0.25 + 0.12 * len(shown)) * len(order))
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 1.2 + (0.25 + 0.12 * len(shown)) * len(order))
     for number, (name, estimate) in enumerate(shown.items()):
         ends = estimate.interval(level, simultaneous=simultaneous)
         low, high = (100 * end[order] for end in ends)
@@ -173,8 +169,7 @@ def draw_means(
 ) -> Path:
     """Means of a number with their intervals: everybody, whose name is empty, and each group."""
     shown = dict(list(means.items())[: 3 * _MOST_GROUPS])
-    figure = new_figure(7.2, 1.4 + 0.3 * len(shown))
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 1.4 + 0.3 * len(shown))
     for row, mean in enumerate(shown.values()):
         low, high = mean.interval(level)
         error = [[mean.mean - low], [high - mean.mean]]
@@ -197,8 +192,7 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], value: str, title: str, top: in
         top: the most rows that are drawn.
     """
     shown = list(rows)[:top]
-    figure = new_figure(7.2, 1.2 + 0.3 * len(shown))
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 1.2 + 0.3 * len(shown))
     for at, row in enumerate(shown):
         middle = row[value]
         ends = ([[middle - row["low"]], [row["high"] - middle]]) if "low" in row else None
@@ -241,6 +235,12 @@ def new_figure(width: float, height: float) -> "Figure":
     with needed("pictures need", "plots"):
         from matplotlib.figure import Figure
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def new_axes(width: float, height: float) -> "tuple[Figure, Axes]":
+    """The same with one picture in it."""
+    figure = new_figure(width, height)
+    return figure, figure.subplots()
 
 
 def save(figure: "Figure", path: str | Path, description: str | None = None) -> Path:

@@ -137,29 +137,17 @@ def estimate_opened(
     if announced is not None:
         everybody, tallies = _off(files.header, announced, everybody, tallies, by)
     mechanism = files.header.asked
+    drawn: dict[str, Any] = {"decks": decks, "asked": files.header.share_asked}
+    drawn |= {"population": population, "population_size": population_size}
     result = Result(
         header=files.header,
         files=len(files.tables),
-        estimate=mechanism.estimate(
-            everybody,
-            decks,
-            population=population,
-            population_size=population_size,
-            asked=files.header.share_asked,
-        ),
+        estimate=mechanism.estimate(everybody, **drawn),
         n_carded=everybody.n_carded,
     )
     if by is None:
         return result
-    groups = estimate_groups(
-        mechanism,
-        tallies,
-        min_cell=min_cell,
-        decks=decks,
-        population=population,
-        population_size=population_size,
-        asked=files.header.share_asked,
-    )
+    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, **drawn)
     return replace(result, by=by, groups=groups)
 
 

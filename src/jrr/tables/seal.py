@@ -6,6 +6,7 @@ tells reports apart. What the reports are (mechanism, decks, labels) is bound to
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -150,20 +151,16 @@ def _suite() -> Suite:
 
 
 def _public(path: str | Path) -> X25519PublicKey:
-    try:
+    with suppress(ValueError):
         key = load_pem_public_key(Path(path).read_bytes())
-    except ValueError:
-        key = None
-    if not isinstance(key, X25519PublicKey):
-        raise checks.refusal("seal", str(path), "a public key that jrr file keys wrote")
-    return key
+        if isinstance(key, X25519PublicKey):
+            return key
+    raise checks.refusal("seal", str(path), "a public key that jrr file keys wrote")
 
 
 def _private(path: str | Path) -> X25519PrivateKey:
-    try:
+    with suppress(ValueError, TypeError):
         key = load_pem_private_key(Path(path).read_bytes(), None)
-    except (ValueError, TypeError):
-        key = None
-    if not isinstance(key, X25519PrivateKey):
-        raise checks.refusal("key", str(path), "a private key that jrr file keys wrote")
-    return key
+        if isinstance(key, X25519PrivateKey):
+            return key
+    raise checks.refusal("key", str(path), "a private key that jrr file keys wrote")

@@ -2,16 +2,10 @@
 
 import click
 
-from jrr.cli.lazy import LazyGroup
-
-COMMANDS = {
-    "cards": "Check what dealers told of the verified cards of SURVEY, a survey's document.",
-    "privacy": "Try to refute the privacy claim of a mechanism.",
-    "program": "Try to refute the privacy claim of any program.",
-}
+from jrr.cli.lazy import TABLES, LazyGroup
 
 
-@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules={"program": "privacy"})
+@click.group(cls=LazyGroup, package=__name__, table=TABLES["audit"], modules={"program": "privacy"})
 def audit() -> None:
     """Check what dealers told, or try to refute a privacy claim by experiment.
 

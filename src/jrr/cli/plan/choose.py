@@ -8,7 +8,7 @@ import click
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.cli.lazy import CommandWithMore
+from jrr.cli.lazy import TABLES, CommandWithMore
 from jrr.cli.options import delta_option, make_plan, max_bytes_option, survey_options, view_option
 from jrr.cli.output import json_option, print_json, show, wants_json
 from jrr.cli.plan.hints import meant
@@ -17,23 +17,11 @@ from jrr.cli.progress import waiting
 from jrr.cli.values import FILE
 from jrr.planning.plans import Plan
 
-COMMANDS = {
-    "explain": "Say in plain words what a survey does to its contributors.",
-    "effect": "Say how likely an effect is found, and how many people it takes.",
-    "margin": "Say how many people, or which ε, give a wanted margin.",
-    "number": "Choose a mechanism for the mean of a number.",
-    "survey": "Say how exact every question of a draft would be.",
-    "compare": "Set cards beside shuffling and secure aggregation, for yes or no.",
-    "two-phase": "Say whether it pays to ask a few people first, and plan for the others by what "
-    "they say.",
-    "rounds": "What all rounds together cost, if the same people report in every one of them.",
-}
-
 
 @click.group(
     cls=CommandWithMore,
     package="jrr.cli.plan",
-    table=COMMANDS,
+    table=TABLES["plan"],
     modules={"effect": "margin", "rounds": "explain"},
     meant=meant,
 )

@@ -2,21 +2,12 @@
 
 import click
 
-from jrr.cli.lazy import LazyGroup
+from jrr.cli.lazy import TABLES, LazyGroup
 
-COMMANDS = {
-    "dealer": "Deal cards; never sees an answer.",
-    "collector": "Collect perturbed reports and estimate; never sees a card.",
-    "party": "Deal cards together with other parties; never sees a card or an answer.",
-    "page": "Serve the page on which people answer in a browser.",
-    "all": "Run a dealer and a collector on this machine, to try things out.",
-    "certificate": "Make a party's certificate: NAME.pem, for the survey, and NAME.key (secret).",
-    "token": "Make an admin token: the server is given its hash, the operator keeps it.",
-}
 MODULES = dict.fromkeys(("dealer", "collector", "party", "page", "certificate", "token"), "server")
 
 
-@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)
+@click.group(cls=LazyGroup, package=__name__, table=TABLES["serve"], modules=MODULES)
 def serve() -> None:
     """Run a dealer, a collector, a party of a committee, or the answer page.
 

