@@ -250,6 +250,42 @@ def test_regressions_through_cells_and_person_by_person(
             plain.regress(formula)
 
 
+def test_regressions_of_numbers_and_of_more_than_two_answers(tmp_path: Path) -> None:
+    """A number is explained in its own unit; it was as shares of its range, without a word."""
+    days = {"name": "days", "kind": "number", "low": 10, "high": 30, "text": "?"}
+    mood = {"name": "mood", "kind": "scale", "low": 1, "high": 3, "text": "?"}
+    made = asked(questions=[SECTOR, HAPPY, days, mood], epsilon=12.0)
+    held = House(made, tmp_path / "servers")
+    people = [
+        {"sector": ("office", "workshop")[at % 2], "happy": "yes", "days": 12 + 10 * (at % 2)}
+        | {"mood": 1 + at % 3}
+        for at in range(PEOPLE)
+    ]
+    held.answered(people)
+    held.everybody.close(Ending(by="sector"))
+    survey = jrr.load_survey(made, export_survey(held.everybody, tmp_path / "a.parquet")["answers"])
+    found = survey.regress("days ~ sector", link="identity")
+    assert isinstance(found, Regression)
+    groups = [one.mean for one in survey.means("days", "sector").values()]
+    assert found.coefficients == pytest.approx([groups[0], groups[1] - groups[0]])
+    assert np.abs(found.coefficients - [12, 10]).max() < 3
+    sampled = survey.means("days", "sector", population="sample").values()
+    assert found.stderr[0] == pytest.approx(next(iter(sampled)).stderr, rel=0.05)
+    shares = [one.estimate.frequencies[2] for one in survey.groups("mood", "sector")]
+    for value in ("3", 2):
+        of_three = survey.regress("mood ~ sector", link="identity", value=value)
+        assert isinstance(of_three, Regression)
+        assert of_three.coefficients == pytest.approx([shares[0], shares[1] - shares[0]])
+    for formula, words in (
+        ("mood ~ sector", r"value must be one of the answers to mood: \['1', '2', '3'\]"),
+        ("happy ~ mood", "value must be one of the answers to mood"),
+        ("days ~ sector", "link must be 'identity' where a number is explained"),
+        ("happy ~ days", "on the right than days, which is a number"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            survey.regress(formula)
+
+
 def test_pairs_changes_and_refusals(
     masked: LoadedSurvey, plain: LoadedSurvey, tmp_path: Path
 ) -> None:

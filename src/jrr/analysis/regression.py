@@ -1,6 +1,6 @@
 """Regression: what open covariates say of a sensitive yes or no (docs/analysis.md)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -278,6 +278,25 @@ def regress(
         columns=model,
         link=link,
     )
+
+
+def of_number(fit: Regression, low: float, high: float) -> Regression:
+    """The regression of a number's mean, from that of its place between two ends.
+
+    Args:
+        fit: with the link "identity".
+        low: the number at 0.
+        high: the number at 1.
+
+    Raises:
+        ArgumentError: there is no constant, to which the lower end belongs.
+    """
+    if INTERCEPT not in fit.names:
+        raise ArgumentError("covariates must come with a constant where a number is explained")
+    coefficients = fit.coefficients * (high - low)
+    coefficients[fit.names.index(INTERCEPT)] += low
+    covariance = fit.covariance * (high - low) ** 2
+    return replace(fit, coefficients=coefficients, covariance=covariance)
 
 
 def _perturbed(reports: ReportsOfOne, x: Floats, w: Floats, link: Link) -> PerturbedAnswers:

@@ -32,7 +32,7 @@ from jrr.tables.loaded import LoadedSurvey, load_survey
 from jrr.tables.margins import margins_in
 
 MOST_PAIRS = 200  # differences that anybody reads
-_FIELDS = ("what", "question", "second", "population", "formula", "link", "margins")
+_FIELDS = ("what", "question", "second", "population", "formula", "value", "link", "margins")
 _USUAL = dict.fromkeys(_FIELDS, "")
 
 
@@ -230,7 +230,8 @@ def _two(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
 def _regression(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
     """What explains an answer, or what it explains."""
     link: Any = "identity" if wish.get("link") == "identity" else "logit"
-    found = loaded.regress(wish.get("formula"), link=link)
+    formula, value = wish.get("formula"), wish.get("value") or None
+    found = loaded.regress(formula, value=value, link=link)
     fits: dict[str, Regression | None]
     if isinstance(found, OutcomeRegression):
         fits = {wish.get("formula"): found.outcome, "The sensitive answer itself": found.sensitive}

@@ -25,7 +25,7 @@ from jrr.analysis import (
 )
 from jrr.analysis.cells import Reports, cells_of_reports
 from jrr.analysis.formulas import sides_of, speaks_of, yes_of
-from jrr.analysis.regression import Link
+from jrr.analysis.regression import Link, of_number
 from jrr.errors import ArgumentError
 from jrr.estimation.cell_tallies import Cells, WeightedShares
 from jrr.estimation.differences import Difference, difference
@@ -472,7 +472,7 @@ class LoadedSurvey:
         self,
         formula: str,
         *,
-        value: int = 1,
+        value: int | str | None = None,
         link: Link = "logit",
         weights: ArrayLike | None = None,
     ) -> Regression | OutcomeRegression:
@@ -480,21 +480,54 @@ class LoadedSurvey:
 
         "cheated ~ dept + age" explains a sensitive answer; "happy ~ cheated + age" an open one, or
         another sensitive one, by a sensitive answer. Through cells where sums were announced,
-        otherwise person by person.
+        otherwise person by person. A sensitive number is explained with the link "identity", in its
+        own unit.
 
         Args:
             formula: what is explained ~ what explains it.
-            value: the sensitive answer that counts as yes, by its number.
+            value: the sensitive answer that counts as yes, by its label or number. None: the second
+                of two.
             link: "logit" or "identity".
             weights: survey weights, one per person who was asked; not after announced sums.
 
         Raises:
-            ArgumentError: for a formula that cannot be read, or cells that cannot say it.
+            ArgumentError: for a formula that cannot be read, cells that cannot say it, or where
+                `value` must say which of several answers is meant.
         """
         left, sensitive, right = sides_of(formula, self.sensitive)
+        yes = self.answer_meant(sensitive or left, value)
         if sensitive is None:
-            return self._explained(left, right, value, link, weights)
-        return self._as_predictor(left, sensitive, right, value, link, weights)
+            number = self.header(left).number
+            if number is None:
+                return self._explained(left, right, yes, link, weights)
+            if link != "identity":
+                raise checks.refusal("link", link, "'identity' where a number is explained")
+            found = self._explained(left, right, yes, link, weights)
+            return of_number(found, number.low, number.high)
+        if self.header(sensitive).number is not None:
+            allowed = f"with another question on the right than {sensitive}, which is a number"
+            raise checks.refusal("formula", formula, allowed)
+        return self._as_predictor(left, sensitive, right, yes, link, weights)
+
+    def answer_meant(self, name: str, value: int | str | None = None) -> int:
+        """The number of the answer to a sensitive question that counts as yes.
+
+        Args:
+            name: of the question.
+            value: its label or number. None: the second of two.
+
+        Raises:
+            ArgumentError: there is no such answer, or none was said of more than two.
+        """
+        self._check(name)
+        labels = self.survey.by_name[name].labels
+        if value is None and sum(label != PREFER_NOT for label in labels) == 2:
+            return 1
+        if isinstance(value, str) and value in labels:
+            return labels.index(value)
+        if isinstance(value, int) and value in range(len(labels)):
+            return value
+        raise checks.refusal("value", value, f"one of the answers to {name}: {list(labels)}")
 
     def _explained(
         self, name: str, right: str, value: int, link: Link, weights: ArrayLike | None
@@ -513,6 +546,7 @@ class LoadedSurvey:
         covariates = right or None
         if left in self.sensitive:
             self.two_way(left, name)  # refuses reports that do not say which answers go together
+            outcome_value = self.answer_meant(left)
             outcome_item, item, both = self._asked_both(left, name)
             data = {column: some[both] for column, some in self.open.items()}
             return regress_outcome(
@@ -522,6 +556,7 @@ class LoadedSurvey:
                 data=data,
                 name=name,
                 value=value,
+                outcome_value=outcome_value,
                 link=link,
                 weights=weights,
             )
