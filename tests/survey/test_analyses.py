@@ -1,16 +1,20 @@
 """Analyses that are planned: cells, margins, and what will not be possible."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from jrr.analysis import SensitiveItem, cells_of
 from jrr.cli.app import run
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError
+from jrr.estimation.told_sums import why_not_by
 from jrr.planning.effects import group_stderr
-from jrr.survey.analyses import analysis_lines
+from jrr.survey.analyses import analysis_lines, lost_by_closing
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
@@ -75,6 +79,48 @@ def test_margins_of_analyses_are_those_of_the_plan_and_of_the_closing(split: str
     assert planned.questions[-1].question.margin == pytest.approx(0.9)  # 3% of 30 days
 
 
+def test_a_later_wave_has_a_sum_for_each_of_those_who_answered_before_and_not() -> None:
+    """Margins were those of half as many sums as the wave is closed on."""
+    first = request_of("groups: dept × sex", waves=2)
+    second = replace(first, after=first.survey())
+    (planned,) = second.plan().questions
+    mechanism, people = second.survey().mechanisms["bribed"], round(planned.plan.request.reporters)
+    columns = {
+        "before": np.arange(people) % 2,
+        "dept": np.arange(people) // 2 % 3,
+        "sex": np.arange(people) // 6 % 2,
+    }
+    names = [" × ".join(map(str, one)) for one in zip(*columns.values(), strict=True)]
+    cards = mechanism.deal(np.random.default_rng(1))[:people]
+    sums = mechanism.announce_cells(cards, names, rng=np.random.default_rng(2))
+    item = SensitiveItem(mechanism, mechanism.respond(np.arange(people) % 2, cards))
+    error = cells_of(item, columns, announced=sums).total().stderr[1]
+    assert planned.margin == pytest.approx(1.96 * error, rel=0.003)
+    (of_groups,) = second.planned_analyses()
+    assert of_groups.margins["bribed"] == planned.margin_among(1 / 6, 2)
+
+
+def test_every_kind_of_question_has_a_margin_in_a_regression() -> None:
+    """Of a scale nothing was said, and of a number it would have been log odds."""
+    mood = {"name": "mood", "kind": "scale", "low": 1, "high": 3, "text": "?"}
+    asked = {"questions": [*OPEN, mood, DAYS], "split": "even", "epsilon": 4.0}
+    (found,) = request_of("regression: sex", **asked).planned_analyses()
+    line = analysis_lines([found])[0]
+    assert re.fullmatch(r"regression: sex: mood ±[\d.]+ of the log odds, days ±[\d.]+", line), line
+
+
+def test_what_other_cells_make_impossible_is_said() -> None:
+    """With the sentence of afterwards; in a later wave also that pairs go."""
+    first = request_of("totals", "groups: dept", "weights: sex", waves=2).survey()
+    assert lost_by_closing(first, first.planned_cells()) == {}
+    assert lost_by_closing(first, ("dept",)) == {"weights: sex": why_not_by(("sex",), ("dept",))}
+    assert set(lost_by_closing(first, ())) == {"groups: dept", "weights: sex"}
+    second = replace(request_of(waves=2), after=first).survey()
+    before = second.planned_cells()
+    assert lost_by_closing(second, before) == {}
+    assert lost_by_closing(second, ("sex",)) == {"pairs": why_not_by(before, ("sex",))}
+
+
 def test_what_will_not_be_possible_is_said() -> None:
     pairs, ages = request_of("pairs", "regression: age").planned_analyses()
     assert pairs.refused == "pairs need two waves: set waves = 2"
@@ -93,7 +139,7 @@ def test_weights_and_coefficients_have_margins() -> None:
     assert request.survey().cells == ("dept", "sex")
     assert weighted.margins == total.margins
     (planned,) = request.plan().questions
-    f, n = 0.1, planned.plan.request.reporters
+    f, n = 0.1, round(planned.plan.request.reporters)
     of_half = group_stderr(planned.plan, n / 2, 3, f) ** 2 + f * (1 - f) / (n / 2)
     expected = 1.96 * (2 * of_half) ** 0.5 / (f * (1 - f))
     assert coefficient.margins["bribed"] == pytest.approx(expected, rel=1e-3)

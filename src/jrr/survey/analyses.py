@@ -6,18 +6,18 @@ sentence by which it would be refused afterwards.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
-from jrr.estimation.told_sums import CROSSED_BY, why_no_cells
-from jrr.planning.effects import effect_stderr
+from jrr.estimation.told_sums import CROSSED_BY, why_no_cells, why_not_by
+from jrr.planning.effects import effect_stderr, group_stderr
 from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
-from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, why_no_pairs
+from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, wave_answers, why_no_pairs
 from jrr.survey.question import covariates_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Analysis:
     by: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, words: str, draft: Draft) -> "Analysis":
+    def read(cls, words: str, draft: "Draft | Survey") -> "Analysis":
         """An analysis as a draft says it; several questions by "×" or commas.
 
         Raises:
@@ -105,14 +105,19 @@ def cells_for(draft: Draft) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*draft.cells, *(name for name in wanted if name in usable))))
 
 
-def cells_of(draft: Draft) -> int:
-    """How many cells the survey is to be closed on."""
-    values = covariates_of(draft.open)
-    return math.prod(len(values[name]) for name in cells_for(draft))
+def cells_of(draft: Draft, wave: int = 1) -> int:
+    """How many cells a wave is to be closed on: a later one on who answered the one before, too."""
+    values = covariates_of(draft.open) | wave_answers(wave)
+    return math.prod(len(values[name]) for name in (*wave_answers(wave), *cells_for(draft)))
 
 
 def plan_analyses(
-    draft: Draft, planned: "DraftPlan", min_cell: int, survey: "Survey | None" = None
+    draft: Draft,
+    planned: "DraftPlan",
+    min_cell: int,
+    survey: "Survey | None" = None,
+    *,
+    wave: int = 1,
 ) -> list[AnalysisPlan]:
     """What will come of each analysis of a draft.
 
@@ -122,9 +127,10 @@ def plan_analyses(
         min_cell: Reports in the smallest cell of which a sum is told.
         survey: Whose second sums tell of pairs: this wave, or the last one's wave before. None: it
             is not made yet, and not all that stands against pairs is known.
+        wave: Which is planned.
     """
     values = covariates_of(draft.open)
-    cells = cells_of(draft)
+    cells, of_pairs = cells_of(draft, wave), cells_of(draft)
     people = planned.people * planned.response
     found = []
     for one in _analyses(draft):
@@ -143,7 +149,7 @@ def plan_analyses(
             )
         factor = 1.0
         if one.kind == "pairs":
-            size, sums, factor = people * planned.response, cells, math.sqrt(2)
+            size, sums, factor = people * planned.response, of_pairs, math.sqrt(2)
         margins = [
             (
                 part,
@@ -153,7 +159,6 @@ def plan_analyses(
             )
             for part in planned.questions
             if part.question.name not in unpaired
-            and (one.kind != "regression" or part.question.values == 2)
         ]
         note = "; ".join([*filter(None, [note]), *(f"not {n}: {w}" for n, w in unpaired.items())])
         found.append(
@@ -187,14 +192,18 @@ def _analyses(draft: Draft) -> list[Analysis]:
 
 
 def _words(one: Analysis, part: "QuestionPlan", margin: float) -> str:
-    if one.kind == "regression":
+    if one.kind == "regression" and part.question.kind != "number":
         return f"{part.question.name} ±{margin:.2g} of the log odds"
     return f"{part.question.name} {part.question.margin_words(margin)}"
 
 
 def _coefficient_margin(part: "QuestionPlan", sums: int) -> float:
-    """Of the coefficient of a logistic regression on what half of the people are."""
+    """Of the coefficient of what half of the people are: logistic, and of a number linear."""
     half, share = part.plan.request.reporters / 2, USUAL_SHARE
+    if part.question.kind == "number":  # drawn people count as if they gave one end or the other
+        drawn = (part.question.high - part.question.low) ** 2 / 4 / half
+        of_half = group_stderr(part.plan, half, sums / 2) ** 2 + drawn
+        return quantile(0.95) * math.sqrt(2 * of_half)
     each = (half, half)
     error = effect_stderr(part.plan, (share, share), each, scale="log odds", sums=sums / 2)
     return quantile(0.95) * error
@@ -215,6 +224,19 @@ def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> s
     if announced and one.kind == "regression" and not one.by:
         return "regression of masked answers goes through cells: name open questions"
     return ""
+
+
+def lost_by_closing(survey: "Survey", by: Sequence[str]) -> dict[str, str]:
+    """Analysis -> the sentence by which it will be refused if the survey is closed on these cells.
+
+    Of the planned ones; in a later wave also of pairs, which every panel plans.
+    """
+    needed: dict[str, tuple[str, ...]] = {"pairs": tuple(wave_answers(survey.wave))}
+    for words in survey.analyses:
+        one = Analysis.read(words, survey)
+        if one.kind != "pairs":
+            needed[str(one)] = tuple(name for name in one.by if name in survey.covariates)
+    return {name: why_not_by(some, by) for name, some in needed.items() if not set(some) <= set(by)}
 
 
 def analysis_lines(plans: Iterable[AnalysisPlan]) -> list[str]:

@@ -112,14 +112,15 @@ class SurveyRequest:
                 frequency=self.frequency,
                 deck=self.deck,
                 dealing=self.dealing,
+                wave=self._wave,
             ),
         )
 
     def planned_analyses(self) -> list[AnalysisPlan]:
         """What will come of each analysis that the draft names, and what will not be possible."""
-        return plan_analyses(
-            self.draft, self.plan(), max(self.min_cell, self.min_batch), self.after or self.survey()
-        )
+        fewest = max(self.min_cell, self.min_batch)
+        waves = self.after or self.survey()
+        return plan_analyses(self.draft, self.plan(), fewest, waves, wave=self._wave)
 
     def _dealer_cap(self) -> float | None:
         """What is wished; in a later wave at most what the study's promise leaves for it."""
@@ -134,8 +135,11 @@ class SurveyRequest:
 
     def _announcements(self) -> int:
         """As the draft says; two where a wave follows, so that pairs can be told."""
-        wave = 1 if self.after is None else self.after.wave + 1
-        return self.draft.announced_in(wave) if self.dealing.deals else 1
+        return self.draft.announced_in(self._wave) if self.dealing.deals else 1
+
+    @property
+    def _wave(self) -> int:
+        return 1 if self.after is None else self.after.wave + 1
 
     def _stated_colluders(self, dealt: Sequence[QuestionPlan]) -> int:
         """As many as were asked for, though fewer people may be asked one question."""

@@ -252,6 +252,7 @@ class PlanOptions:
     frequency: Frequency = None  # what is known of the answer, where there is one question
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
     dealing: Dealing | None = None  # who deals; None: nothing is ruled out
+    wave: int = 1  # which is planned: a later one has more cells
 
     @property
     def more(self) -> dict[str, Any]:
@@ -308,7 +309,7 @@ def plan_draft(
         raise checks.refusal("frequency", wish.frequency, "left out with several questions")
     total = draft.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
-    asked = _SharedPlan(n, total, cap, wish, cells_of(draft))
+    asked = _SharedPlan(n, total, cap, wish, cells_of(draft, wish.wave))
     questions = asked.questions(draft.sensitive, _shares(draft, asked), {})
     if draft.split == TOGETHER:
         shares = _shares_together(draft, asked)

@@ -155,7 +155,7 @@ class Survey:
             raise checks.refusal("announcements", sorted(counts), allowed)
         for name in self.cells:
             checks.one_of("cells", name, tuple(covariates_of(self.open)))
-        checked_by(self, self.cells)
+        checked_by(self, (*wave_answers(self.wave), *self.cells))
 
     def planned_cells(self, announcement: int = 1) -> tuple[str, ...]:
         """The open questions on whose crossing sums are announced unless others are chosen.
