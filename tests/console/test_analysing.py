@@ -163,8 +163,12 @@ def test_two_questions_and_an_outcome_person_by_person(
 
 
 def test_before_the_end_it_says_what_is_planned(servers: Servers, visitor: Visitor) -> None:
-    survey = servers.survey(DOCUMENT | {"cells": ["shift"]})
+    survey = servers.survey(DOCUMENT | {"analyses": ["groups: shift"]})
     servers.begin(survey, 3)
+    close = f"/surveys/{survey.hash}/close"
+    assert "Not possible afterwards" not in visitor.get(close).words
+    other = visitor.get(f"{close}?by_sector=yes").words
+    assert "Not possible afterwards: groups: shift: results by shift need a sum" in other
     page = visitor.get(f"/surveys/{survey.hash}/analysis")
     assert "it is planned to close by shift" in page.words
     refused = shown(visitor, survey, what="groups", question="bribed")

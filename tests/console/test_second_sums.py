@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from jrr.reporting.numerals import gains
 from jrr.survey.survey import Survey
 from tests.console import Servers, Visitor
 from tests.console.test_dealers_steps import raw_post
@@ -53,6 +54,9 @@ def test_the_key_is_said_to_be_kept_until_the_second_sums_are_told(
     found = servers.operator(second).change(first, paired=True)["changes"]["bribed"]
     assert found["n_both"] == BOTH
     assert f"{100 * found['difference'][-1]:+.2f} points" in page.words
+    for words in gains(servers.operator(second).change(first, paired=True)["changes"]):
+        assert words.partition(": ")[2] in page.words
+    assert page.words.count(f"among the {BOTH} who answered both, ") == 3
 
 
 def test_the_second_sums_go_through_files(servers: Servers, visitor: Visitor) -> None:

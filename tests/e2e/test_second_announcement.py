@@ -131,6 +131,8 @@ def test_change_among_pairs_is_told_after_the_second_announcement(
     assert "wave" in refused
     assert (at.told, results(before)) == (1, shares)
     assert "counts one announcement" in now.close(*now.everywhere, "--again", refused=True)
+    seen = now.close(*now.everywhere, "--by", "shift", "--dry-run")
+    assert list(seen["lost"]) == ["pairs"]  # which closing so would rule out
     now.close(*now.everywhere)
     assert "--again" in at.change("--paired")["bribed"]["refused"]
     seen = before.close(*before.everywhere, "--again", "--dry-run")

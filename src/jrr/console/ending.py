@@ -28,6 +28,7 @@ from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, survey_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.protocol.states import CLOSED
+from jrr.survey.analyses import lost_by_closing
 from jrr.survey.grouping import MERGE_RULE, split_by
 from jrr.survey.survey import Survey
 
@@ -85,6 +86,7 @@ def _asked(request: PageRequest) -> Response:
         chosen=_chosen(console, survey) if survey.announces and is_closed else None,
         again=_again(console, survey, counts.next_sums) if is_closed else None,
         wished=wished,
+        lost=lost_by_closing(survey, wished) if previews else {},
         previews=previews,
         rule=MERGE_RULE,
     )

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from jrr import __version__
 from jrr.console.inside import InsideSender
 from jrr.console.sessions import Session, Sessions
-from jrr.console.survey_texts import first_text, groupings, name_of, path_of
+from jrr.console.survey_texts import first_text, groupings, here, name_of, path_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.servers.common.database import READS
 from jrr.servers.common.problems import Problem
@@ -226,6 +226,7 @@ _TEMPLATES.filters |= {
     "name": name_of,
     "first_text": first_text,
     "groupings": groupings,
+    "here": here,
 }
 _TEMPLATES.filters["count"] = lambda number: f"{number:,}"
 _TEMPLATES.filters["time"] = lambda text: f"{text[:16].replace('T', ' ')} UTC"

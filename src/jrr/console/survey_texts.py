@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from jrr.survey.other_waves import BEFORE
+
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
@@ -21,6 +23,13 @@ def name_of(survey: "Survey") -> str:
     """What a survey is called: its title, and which wave it is."""
     title = first_text(survey.title)
     return title if survey.waves == 1 else f"{title} (wave {survey.wave} of {survey.waves})"
+
+
+def here(words: str) -> str:
+    """A refusal that names a command or a column, as these pages call them."""
+    return words.replace("jrr survey close WAVE --again", "the page Close of that wave").replace(
+        f"by {BEFORE}", "by whether people answered the wave before"
+    )
 
 
 def groupings(survey: "Survey") -> dict[str, str]:

@@ -10,15 +10,14 @@ from jrr.console.operators import known_tokens, operator_of, take_tokens
 from jrr.console.pages import Console, PageRequest, goto, in_words, page, read, render
 from jrr.console.silent_dealers import silent_dealers
 from jrr.console.snapshots import Snapshot, by_day, counts_of, facts_of, report_of, snapshots_of
-from jrr.console.survey_texts import groupings, path_of
+from jrr.console.survey_texts import groupings, here, path_of
 from jrr.console.surveys import PATH, all_surveys, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED, OPEN
-from jrr.reporting.numerals import ChangeRow, change_rows
+from jrr.reporting.numerals import ChangeRow, change_rows, gains
 from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
-from jrr.survey.other_waves import BEFORE
 from jrr.survey.survey import Survey
 
 
@@ -117,6 +116,7 @@ def _waves(request: PageRequest) -> Response:
     paired = request.query.get("paired") == "yes"
     others = _other_waves(request.console, survey)
     rows: list[ChangeRow] = []
+    gained: list[str] = []
     words = which = ""
     if since:
         other = next((other for other in others if other.hash == since), None)
@@ -128,13 +128,13 @@ def _waves(request: PageRequest) -> Response:
         try:
             found = operator_of(request.console, later).change(earlier, paired=paired)
             rows = [
-                row._replace(
-                    question=later.by_name[row.question].text, interval=_here(row.interval)
-                )
+                row._replace(question=later.by_name[row.question].text, interval=here(row.interval))
                 for row in change_rows(found["changes"])
             ]
+            asked = {name: one.text for name, one in later.by_name.items()}
+            gained = list(gains(found["changes"], asked))
         except JrrError as error:
-            words = _here(in_words(error))
+            words = here(in_words(error))
     return request.page(
         "waves.html",
         survey=survey,
@@ -143,15 +143,9 @@ def _waves(request: PageRequest) -> Response:
         since=since,
         paired=paired,
         rows=rows,
+        gained=gained,
         words=words,
         which=which,
-    )
-
-
-def _here(words: str) -> str:
-    """A refusal that names a command or a column, as these pages call them."""
-    return words.replace("jrr survey close WAVE --again", "the page Close of that wave").replace(
-        f"by {BEFORE}", "by whether people answered the wave before"
     )
 
 

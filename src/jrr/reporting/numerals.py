@@ -155,6 +155,27 @@ class ChangeRow(NamedTuple):
     interval: str  # or why not
 
 
+def gains(
+    changes: Mapping[str, Mapping[str, Any]], asked: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """The standard error of pairs beside that of everybody's answers, a sentence each.
+
+    asked: What questions are called; by their names unless given.
+    """
+    for name, facts in changes.items():
+        if "unpaired_stderr" in facts:
+            wide, unit = 100.0, " points"
+            if "mean" in facts:  # in the unit of the number, whose ends are the labels
+                low, high = map(float, facts["labels"])
+                wide, unit = high - low, ""
+            paired, apart = (wide * max(facts[of]) for of in ("stderr", "unpaired_stderr"))
+            yield (
+                f"{(asked or {}).get(name, name)}: standard error {paired:.3g}{unit} among the "
+                f"{facts['n_both']:,} who answered both, {apart:.3g}{unit} for a population of "
+                "which others answered each wave"
+            )
+
+
 def change_rows(changes: Mapping[str, Mapping[str, Any]]) -> Iterator[ChangeRow]:
     """The changes that a collector tells, a row each."""
     for name, facts in changes.items():

@@ -11,7 +11,7 @@ from jrr._base import checks
 from jrr._base.wording import counted
 from jrr.cli.output import console, json_option, wants_json
 from jrr.cli.progress import waiting
-from jrr.cli.survey.closing import CarriedFiles, show_preview
+from jrr.cli.survey.closing import CarriedFiles, lost_afterwards, lost_lines, show_preview
 from jrr.cli.survey.shared import operator_of, operator_options, show_servers, title_of
 from jrr.cli.values import FILE
 from jrr.errors import UnreachableError
@@ -116,13 +116,17 @@ def close(
         return
     files = CarriedFiles(operator=operator, request=request, sums=sums)
     files.check()
+    ending = Ending(**wished, **files.given())
+    if not wants_json():
+        for line in lost_lines(lost_afterwards(operator.survey, ending)):
+            console().print(line, soft_wrap=True)
     # A script is not asked: nobody would answer.
     asks = not yes and not wants_json() and sys.stdin.isatty()
     if asks and not click.confirm(_question(operator), err=True):
         console().print("Nothing was closed.")
         context.exit(1)
     with waiting("closing"):
-        closed = operator.close(Ending(**wished, **files.given()))
+        closed = operator.close(ending)
     show_servers(operator.survey, files.write(closed))
     if not wants_json() and operator.survey.announces and not wished["without_sum"]:
         settled = closed.get("collector", {}).get("settled", False)

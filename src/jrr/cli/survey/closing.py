@@ -1,7 +1,7 @@
 """What `jrr survey close` would do, and files that go between operators in different hands."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.survey.grouping import EVERYBODY, MERGE_RULE
 
 if TYPE_CHECKING:
+    from jrr.client.ending import Ending
     from jrr.client.operator import Operator
     from jrr.survey.survey import Survey
 
@@ -136,7 +137,7 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     """The groups that closing would make, what would be merged, and why it would be refused."""
     from jrr.client.ending import Ending
 
-    ending = Ending(**wished)
+    ending, survey = Ending(**wished), operator.survey
     found = operator.closing.preview(ending)
     merged = None
     if ending.cells and found["too_small"]:
@@ -146,17 +147,32 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
         operator.closing.check(ending)
     except JrrError as error:
         refused = str(error)
+    lost = lost_afterwards(survey, ending)
     facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
-    survey = operator.survey
+    facts["lost"] = lost
     lines: list[Line] = list(_group_lines(survey, found))
     if ending.discard_small:
         facts["would_delete"] = _deleted(found)
         lines.append(f"  {_deleted_words(found)}")
     if merged is not None:
         lines += [f"With --merge-small ({MERGE_RULE}):", *_group_lines(survey, merged)]
+    lines += [unwrapped(line) for line in lost_lines(lost)]
     words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
     lines.append(unwrapped(f"{words} Nothing was closed."))
     show({"survey": survey.hash} | facts, *lines)
+
+
+def lost_afterwards(survey: "Survey", ending: "Ending") -> dict[str, str]:
+    """Planned analyses that the cells which somebody chose make impossible, and why."""
+    from jrr.survey.analyses import lost_by_closing
+
+    chosen = survey.announces and ending.cells is not None and ending.announcement == 1
+    return lost_by_closing(survey, ending.cells or ()) if chosen else {}
+
+
+def lost_lines(lost: Mapping[str, str]) -> list[str]:
+    """The same in words."""
+    return [f"Not possible afterwards: {name}: {reason}." for name, reason in lost.items()]
 
 
 def _counts(group: dict[str, Any]) -> list[int]:

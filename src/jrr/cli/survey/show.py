@@ -20,7 +20,7 @@ from jrr.cli.survey.shared import (
 )
 from jrr.cli.values import FILE
 from jrr.reporting.explain import OUTSIDE
-from jrr.reporting.numerals import ChangeRow, change_rows, sentence
+from jrr.reporting.numerals import ChangeRow, change_rows, gains, sentence
 
 
 @click.command("show")
@@ -131,16 +131,7 @@ def change(
         found,
         f"Change from wave {before.wave} to wave {operator.survey.wave}, {whom}",
         *(_line(row, f"{100 * level:g}%") for row in change_rows(found["changes"])),
-        *(_gain(name, one) for name, one in found["changes"].items() if "unpaired_stderr" in one),
-    )
-
-
-def _gain(name: str, one: dict[str, Any]) -> str:
-    """The standard error of pairs beside that of everybody's answers."""
-    paired, apart = max(one["stderr"]), max(one["unpaired_stderr"])
-    return (
-        f"{name}: standard error {100 * paired:.3g} points among the {one['n_both']:,} who "
-        f"answered both, {100 * apart:.3g} for a population of which others answered each wave"
+        *gains(found["changes"]),
     )
 
 
