@@ -36,9 +36,11 @@ DOCUMENT: dict[str, Any] = WORK | {
 PEOPLE = 32
 
 
-def finished(servers: Servers, by: tuple[str, ...] | None, folder: Path, **more: Any) -> Any:
+def finished(
+    servers: Servers, by: tuple[str, ...] | None, folder: Path, *, draft: Any = None, **more: Any
+) -> Any:
     """A survey that is closed, and its export."""
-    survey = servers.survey(DOCUMENT, **more)
+    survey = servers.survey(DOCUMENT | (draft or {}), **more)
     people = {}
     for at, invitation in enumerate(servers.begin(survey, PEOPLE)):
         yes = "yes" if at % 3 == 0 else "no"

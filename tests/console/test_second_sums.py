@@ -1,11 +1,18 @@
 """The second sums of a panel's first wave by the console: told, carried by files, or given up."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import jrr
+from jrr.errors import ArgumentError
 from jrr.reporting.numerals import gains
+from jrr.survey.ethics import ethics_document
 from jrr.survey.survey import Survey
 from tests.console import Servers, Visitor
+from tests.console.test_analysing import finished
 from tests.console.test_dealers_steps import raw_post
 from tests.console.test_waves import ANSWERED, both_waves
 
@@ -74,6 +81,35 @@ def test_the_second_sums_go_through_files(servers: Servers, visitor: Visitor) ->
         done = researcher.post(f"{base}/close", more="sums", sure="yes", sums0=sums).words
     assert "The second sums are here" in done
     assert researcher.get(f"{base}/dealers").words.count("(done)") == 4
+
+
+def test_another_sum_of_one_wave_is_of_groups_that_are_chosen(
+    servers: Servers, visitor: Visitor, tmp_path: Path
+) -> None:
+    """The pages, and the ethics board, were told of a next wave that there is not."""
+    survey, loaded = finished(servers, ("sector",), tmp_path, draft={"announcements": 2})
+    base = f"/surveys/{survey.hash}"
+    told = ethics_document(survey).page()
+    for words in (visitor.get(f"{base}/close?by_shift=yes").words, told):
+        assert "next wave" not in words
+    assert "Up to 2 sums may hold a person&#x27;s card" in told
+    page = visitor.get(f"{base}/close?by_shift=yes").words
+    assert "16 answers with a card: day." in page
+    with pytest.raises(ArgumentError, match="by shift need a sum"):
+        loaded.groups("bribed", "shift")
+    form = {"more": "sums", "sure": "yes", "by_shift": "yes"}
+    done = visitor.post(f"{base}/close", **form, token0=servers.dealer.token).words
+    assert "These sums are here" in done
+    assert operator(servers, survey)["dealer"]["burned"] is True
+    file = tmp_path / "more.parquet"
+    file.write_bytes(servers.operator(survey).export("parquet"))
+    now = jrr.load_survey(survey, file)
+    for name in ("sector", "shift"):
+        shown = visitor.get(f"{base}/analysis?what=groups&question=bribed&by_{name}=yes").words
+        for group in now.groups("bribed", name):
+            assert f"{100 * group.estimate.frequencies[1]:.1f}%" in shown
+    third = visitor.post(f"{base}/close", **form, token0=servers.dealer.token)
+    assert (third.status, "must plan second sums" in third.words) == (422, True)
 
 
 def test_second_sums_are_given_up_at_both_consoles(servers: Servers, visitor: Visitor) -> None:

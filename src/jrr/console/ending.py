@@ -30,6 +30,7 @@ from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.protocol.states import CLOSED
 from jrr.survey.analyses import lost_by_closing
 from jrr.survey.grouping import MERGE_RULE, split_by
+from jrr.survey.other_waves import of_next_wave
 from jrr.survey.survey import Survey
 
 
@@ -84,7 +85,7 @@ def _asked(request: PageRequest) -> Response:
         known=known_tokens(request, survey),
         settled=_is_settled(console, survey),
         chosen=_chosen(console, survey) if survey.announces and is_closed else None,
-        again=_again(console, survey, counts.next_sums) if is_closed else None,
+        again=_again(console, survey, counts.next_sums, wished) if is_closed else None,
         wished=wished,
         lost=lost_by_closing(survey, wished) if previews else {},
         previews=previews,
@@ -103,13 +104,16 @@ def _close(request: PageRequest) -> Response:
         raise ArgumentError("the survey must plan second sums, and the first ones must be here")
     # Once it is closed its groups are chosen: dealers may have the requests.
     is_first = survey.announces and counts.state != CLOSED
+    number = (counts.next_sums or 1) if more == "sums" else 1
     by = _wished(request.form, survey) if is_first else None
-    merge = bool(by) and request.form.get("merge") == "yes"
+    if more == "sums" and not of_next_wave(survey, number):
+        by = _wished(request.form, survey) or None
+    merge = bool(by) and (request.form.get("merge") == "yes" or bool(more))
     ending = Ending(
         by=by,
         merge_small=merge,
         sums=_sums(request, survey),
-        announcement=(counts.next_sums or 1) if more == "sums" else 1,
+        announcement=number,
         without_sum=more == "none",
     )
     try:
@@ -119,14 +123,21 @@ def _close(request: PageRequest) -> Response:
     snapshots = snapshots_of(console)
     snapshots.forget(survey)
     snapshots.take(survey, request.session)  # closing takes its time; the next page has all
-    if more and read(console, counts_of, survey).next_sums is None:
+    left = read(console, counts_of, survey).next_sums if more else None
+    if more == "none" and left is None:
         request.session.note(
-            "The second sums are here: changes of those who answered both waves can be shown."
-            if more == "sums"
-            else "The second sums are given up here. Whoever deals burns the key at their own "
-            "console, unless you gave their token."
+            "The second sums are given up here. Whoever deals burns the key at their own console, "
+            "unless you gave their token."
         )
-        return goto(f"{path_of(survey)}/waves")
+        return goto(path_of(survey))
+    if more == "sums" and left != number:
+        if of_next_wave(survey, number):
+            request.session.note(
+                "The second sums are here: changes of those who answered both waves can be shown."
+            )
+            return goto(f"{path_of(survey)}/waves")
+        request.session.note("These sums are here: results by their groups can be shown.")
+        return goto(f"{path_of(survey)}/analysis")
     if not more and _is_settled(console, survey):
         request.session.note("Closed for good. These are the final results.")
         return goto(path_of(survey))
@@ -250,16 +261,25 @@ def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
     )
 
 
-def _again(console: Console, survey: Survey, number: int | None) -> dict[str, Any] | None:
-    """The second sums: how many people they would be of, or why not yet; None: there are none."""
+def _again(
+    console: Console, survey: Survey, number: int | None, wished: tuple[str, ...]
+) -> dict[str, Any] | None:
+    """The next sums: how many people they would be of, or why not yet; None: there are none.
+
+    wished: The groups that they would be of, where they are not of those of the next wave.
+    """
     if number is None or number < 2:
         return None
+    closing, is_panel = operator_of(console, survey).closing, of_next_wave(survey, number)
+    found = {"of_next_wave": is_panel, "by": wished, "why": "", "chosen": False, "rows": []}
     try:
-        facts = operator_of(console, survey).closing.preview(Ending(announcement=number))
+        facts = closing.preview(Ending(announcement=number))
+        if wished and not is_panel and not facts["chosen"]:
+            facts = closing.preview(Ending(announcement=number, by=wished, merge_small=True))
     except JrrError as error:
-        return {"why": in_words(error), "chosen": False, "rows": []}
+        return found | {"why": in_words(error)}
     rows = [_group_row(survey, group) for group in facts["groups"]]
-    return {"why": "", "chosen": facts["chosen"], "rows": rows}
+    return found | {"by": facts["by"], "chosen": facts["chosen"], "rows": rows}
 
 
 def _chosen(console: Console, survey: Survey) -> str:

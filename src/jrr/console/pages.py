@@ -21,7 +21,7 @@ from starlette.routing import Route
 from jrr import __version__
 from jrr.console.inside import InsideSender
 from jrr.console.sessions import Session, Sessions
-from jrr.console.survey_texts import first_text, groupings, here, name_of, path_of
+from jrr.console.survey_texts import first_text, groupings, here, later_sums, name_of, path_of
 from jrr.errors import ArgumentError, JrrError, ProtocolError
 from jrr.servers.common.database import READS
 from jrr.servers.common.problems import Problem
@@ -227,6 +227,7 @@ _TEMPLATES.filters |= {
     "first_text": first_text,
     "groupings": groupings,
     "here": here,
+    "later_sums": later_sums,
 }
 _TEMPLATES.filters["count"] = lambda number: f"{number:,}"
 _TEMPLATES.filters["time"] = lambda text: f"{text[:16].replace('T', ' ')} UTC"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jrr.survey.other_waves import BEFORE
+from jrr.survey.other_waves import BEFORE, of_next_wave
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
@@ -30,6 +30,14 @@ def here(words: str) -> str:
     return words.replace("jrr survey close WAVE --again", "the page Close of that wave").replace(
         f"by {BEFORE}", "by whether people answered the wave before"
     )
+
+
+def later_sums(survey: "Survey") -> str:
+    """The sums that are planned for after the end."""
+    more = survey.announcements - 1
+    if more == 1 and of_next_wave(survey):
+        return "one more sum, of those who answer the next wave, too"
+    return "one more sum, of other groups" if more == 1 else f"{more} more sums"
 
 
 def groupings(survey: "Survey") -> dict[str, str]:

@@ -14,6 +14,7 @@ from jrr.reporting.catalogue import text as catalogue_text
 from jrr.reporting.cost_words import shown_costs
 from jrr.reporting.page import STYLE
 from jrr.survey.consent import consent_text
+from jrr.survey.other_waves import of_next_wave
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
@@ -133,9 +134,10 @@ class _Writer:
             (say("device"), say("device_what"), say("device_long")),
             (say("collector", address=survey.collector), say("collector_what"), until),
         ]
-        word, keeps = survey.dealing.word, "keeps" if survey.announcements > 1 else "what"
+        word, keeps = survey.dealing.word, ("what", "keeps", "keeps_more")[self._sums]
+        more = str(survey.announcements - 1)
         rows += [
-            (say(f"at_{word}", address=address), say(f"{word}_{keeps}"), until)
+            (say(f"at_{word}", address=address), say(f"{word}_{keeps}", more=more), until)
             for address in survey.dealing.addresses
         ]
         if survey.invitations:
@@ -153,12 +155,19 @@ class _Writer:
         head = (shown.title, *shown.against)
         return Section(self.say("learnt"), tuple(lines), (head, *shown.rows))
 
+    @property
+    def _sums(self) -> int:
+        """Of a card: one (0), another of those who answer the next wave (1), or others (2)."""
+        if self.survey.announcements == 2 and of_next_wave(self.survey):
+            return 1
+        return 2 if self.survey.announcements > 1 else 0
+
     def _withdrawal(self) -> Section:
         keys = ["before_sending", "after_sending"]
         if self.survey.announces:
-            keys.append("sums_again" if self.survey.announcements > 1 else "sums")
+            keys.append(("sums", "sums_again", "sums_more")[self._sums])
         keys.append("deletion" if self.survey.keep_days is None else "deletion_due")
-        values = {"days": str(self.survey.keep_days)}
+        values = {"days": str(self.survey.keep_days), "count": str(self.survey.announcements)}
         lines = tuple(self.say(key, **values) for key in (*keys, "backups", "audit"))
         return Section(self.say("withdrawal"), lines)
 

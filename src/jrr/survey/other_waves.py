@@ -35,6 +35,11 @@ def with_wave(covariates: Mapping[str, Any], before: bool) -> dict[str, Any]:
     return {**covariates, BEFORE: YES if before else NO}
 
 
+def of_next_wave(survey: "Survey", announcement: int = 2) -> bool:
+    """Whether an announcement after the end is of those who answer the next wave, too."""
+    return announcement == 2 and survey.wave < survey.waves
+
+
 def needs_sums(mechanism: Any) -> bool:
     """Whether only sums of cards tell of its reports; steps without cards are masked by a coin."""
     return bool(mechanism.masked and mechanism.deals)
