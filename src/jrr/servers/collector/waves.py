@@ -50,19 +50,24 @@ def check_wave(store: "CollectorStore", survey: "Survey") -> None:
 
 
 def next_wave_of(store: "CollectorStore", survey: "Survey") -> str:
-    """The wave after one, which must be closed: only then is it known who answered both.
+    """The wave after one, when it is settled who answered both.
+
+    It must be closed and have its own sums, or have given them up: until then answers may be
+    deleted, and cards that were named would be those of somebody who answered one wave only.
 
     Raises:
         Problem: It is not.
     """
     after = closed_wave_after(store, survey)
-    if after is None:
+    held = None if after is None else store.find(after)
+    if held is None or not (held.is_settled or held.gave_up):
+        what = "be closed" if held is None else "have its own sums"
         raise Problem(
             409,
             "wave-missing",
-            f"wave {survey.wave + 1} must be closed first: who answered both waves is known then",
+            f"wave {survey.wave + 1} must {what} first: who answered both waves is known then",
         )
-    return after
+    return held.name
 
 
 def closed_wave_after(store: "CollectorStore", survey: "Survey") -> str | None:
