@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.verified import noise
 from jrr.dealing.verified.group import ORDER, base, number_bytes
+from jrr.dealing.verified.laws import Sums
+from jrr.dealing.verified.questions import sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply
@@ -337,7 +340,7 @@ def test_a_lying_dealer_is_named(lie: str, tmp_path: Path) -> None:
 
 
 def test_noise_that_one_slot_hides_passes_in_one_of_so_many(tmp_path: Path) -> None:
-    """The dealer adds 20 in slot 2: it passes exactly where that slot is drawn of all sums."""
+    """The dealer adds 2 in slot 2: it passes exactly where that slot is drawn of all sums."""
     for slot in range(SLOTS):
         house = House(asked(), tmp_path / str(slot))
         house.answered(map(brief, range(6)))
@@ -367,7 +370,7 @@ def test_a_lie_that_passes_stays_within_what_answers_could_be(tmp_path: Path) ->
             house.everybody.close(Ending())
 
 
-def cheating(honest: Any, by: int = 20) -> Any:
+def cheating(honest: Any, by: int = 2) -> Any:
     def lie(self: Any, request: Any, slot: int, law: Any) -> Any:
         drawn = honest(self, request, slot, law)
         if slot != 2:
@@ -510,6 +513,24 @@ def test_cells_stay_once_noise_is_drawn(tmp_path: Path) -> None:
     collector.post(f"{path}/challenge", drawn)
     with pytest.raises(ProtocolError, match="noise was drawn"):
         collector.post(f"{path}/close", {"merge_small": True})
+
+
+def test_more_cells_than_there_is_noise_for_are_refused_before_the_end(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    with patch("jrr.servers.collector.ending.MOST_SUMS", 1):
+        for look in (house.everybody.closing.preview, house.everybody.close):
+            with pytest.raises(ProtocolError, match="at most 1 cells, for which dealers promise"):
+                look(Ending(by="sector"))
+    assert house.everybody.show()["collector"]["state"] == "open"
+    assert house.everybody.close(Ending(by="sector"))["collector"]["settled"]
+
+
+def test_seeds_are_promised_for_the_cells_that_there_can_be() -> None:
+    assert sums_of(asked()) == Sums(announcements=1, questions=1, cells=2)  # office and field
+    nothing_open = replace(asked(), questions=asked().questions[1:])
+    assert sums_of(nothing_open).cells == 1
+    assert sums_of(replace(asked(), capacity=5)).cells == 2  # never fewer than may be told
 
 
 def test_what_devices_asked_with_goes_with_the_key(tmp_path: Path) -> None:

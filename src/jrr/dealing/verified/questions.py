@@ -1,5 +1,6 @@
 """What verified cards of a question are: how they are drawn, and what its coin can say."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from jrr.dealing.verified.laws import MOST_SUMS, Law, Sums
@@ -22,7 +23,8 @@ def noise_laws(survey: "Survey") -> dict[str, Law]:
 
 def sums_of(survey: "Survey") -> Sums:
     """How many closing sums a survey can have, in all announcements that were planned."""
-    cells = min(MOST_SUMS, survey.capacity // survey.smallest_group + 1)
+    crossed = math.prod(map(len, survey.cell_answers.values()))
+    cells = min(MOST_SUMS, survey.capacity // survey.smallest_group + 1, crossed)
     return Sums(announcements=survey.announcements, questions=len(survey.dealt), cells=cells)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
+from jrr.dealing.verified.laws import MOST_SUMS
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.protocol.documents import Message
 from jrr.protocol.states import CLOSED
@@ -290,7 +291,12 @@ def _chosen(
         raise ArgumentError("merge_small must come with by: without groups there are none to merge")
     cells = _sizes(store, held, by)
     grouping = merge_small(survey, by, cells) if by and merges else CardGrouping(by=by)
-    return grouping, summed(grouping, cells)
+    sizes = summed(grouping, cells)
+    most = max((sum(size >= fewest for size in one.values()) for one in sizes), default=0)
+    if survey.dealing.is_verified and most > MOST_SUMS:
+        allowed = f"with at most {MOST_SUMS} cells, for which dealers promise noise, not {most}"
+        raise checks.refusal("by", list(by), allowed)
+    return grouping, sizes
 
 
 def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: Sequence[str]) -> Sequence[Sizes]:
