@@ -134,6 +134,10 @@ def test_from_end_to_end(dealers: int, tmp_path: Path) -> None:
     assert operator.close(Ending())["collector"]["settled"]  # again changes nothing
     record = operator.at_collector().get(f"{house.survey.path}/record")
     assert check_record(house.survey, record) == [PEOPLE] * dealers
+    missing = record | {"dealers": [*record["dealers"][:-1], None]}
+    if dealers > 1:
+        with pytest.raises(IntegrityError, match="dealer 1: its sums are missing"):
+            check_record(house.survey, missing)
     told = json.dumps(record)
     names = [pseudonym(b"x", house.survey.hash, COLLECTOR).hex(), "proof", "report"]
     assert not any(name in told for name in names)
@@ -732,6 +736,18 @@ def test_a_changed_record_is_refused(tmp_path: Path) -> None:
 
     def another_nonce(part: dict[str, Any]) -> None:
         part["nonce"] = "00" * 32
+
+    def no_point(part: dict[str, Any]) -> None:
+        part["cards"]["drinks"][serial] = part["cards"]["drinks"][serial][:128] + "01" + "00" * 31
+
+    # A dealer may sign what is no point: added to others, it would take them all away.
+    other = deepcopy(record)
+    no_point(other["dealers"][0])
+    with (
+        patch("jrr.dealing.verified.sums.check_signature", lambda *_: None),
+        pytest.raises(IntegrityError, match="dealer: a point must be of ristretto255"),
+    ):
+        check_record(house.survey, other)
 
     survey, file = tmp_path / "survey.json", tmp_path / "record.json"
     survey.write_bytes(house.survey.to_bytes())

@@ -61,6 +61,11 @@ def check_record(survey: "Survey", record: Mapping[str, Any]) -> list[int]:
     lengths = [dealers * made for made in range(1, survey.announcements + 1)]
     if not isinstance(parts, list) or len(parts) not in lengths:
         raise DamagedError(f"the record must be of {dealers} dealers, in each announcement")
+    for at in range(0, len(parts), dealers):
+        gave = [part is not None for part in parts[at : at + dealers]]
+        if any(gave) and not survey.dealing.are_enough(gave):
+            name = survey.dealing.server_name(gave.index(False))
+            raise IntegrityError(f"{name}: its sums are missing, though every answer has its card")
     return [
         0 if part is None else check_part(survey, at, promises[at % dealers], part)
         for at, part in enumerate(parts)

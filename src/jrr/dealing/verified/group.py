@@ -1,6 +1,8 @@
 """The group ristretto255 by libsodium, numbers modulo its order, and hashes with a domain.
 
-Nothing of curves is written here: points are 32 bytes, and libsodium adds and multiplies them.
+Nothing of curves is written here: points are 32 bytes, and libsodium adds and multiplies them. It
+says nothing where one of them is no point (rbcl gives the identity then), so whatever comes from
+elsewhere is read by `read_point` first.
 """
 
 import hashlib

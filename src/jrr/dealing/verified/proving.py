@@ -41,8 +41,12 @@ class SignedCommitments:
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> "SignedCommitments":
-        """What `to_bytes` made."""
-        points = tuple(stored[at : at + 32] for at in range(64, len(stored), 32))
+        """What `to_bytes` made, perhaps read from somebody else's record.
+
+        Raises:
+            DamagedError: It is something else; libsodium would take what is no point for nothing.
+        """
+        points = tuple(read_point(stored[at : at + 32]) for at in range(64, len(stored), 32))
         return cls(points, stored[:64])
 
 
