@@ -26,6 +26,7 @@ from jrr.dealing.verified.questions import sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply
+from jrr.servers.dealer.store import DealerStore
 from jrr.survey import contributor
 from jrr.survey.card_record import check_record
 from jrr.survey.closing import ClosingRequest
@@ -82,6 +83,18 @@ def asked(dealers: int = 1, **more: Any) -> Survey:
         collector="https://collector.example",
         dealing=Nobody() if more.pop("nobody", False) else kind,
         **({"min_cell": 5, "verified": True, "dealer_epsilon": 20.0} | more),
+    ).survey()
+
+
+def twice_asked() -> Survey:
+    """A survey that plans two announcements."""
+    return SurveyRequest(
+        draft=Draft.from_dict(SHORT | {"announcements": 2}),
+        people=PEOPLE,
+        collector="https://collector.example",
+        dealing=Dealers(("https://dealer.example",)),
+        min_cell=5,
+        dealer_epsilon=20.0,
     ).survey()
 
 
@@ -425,6 +438,32 @@ def test_a_collector_cannot_name_again(tmp_path: Path) -> None:
         dealer.post(f"{path}/commit", {"request": request, "nonce": nonce})
 
 
+def test_neither_a_crash_nor_a_backup_makes_a_second_challenge(tmp_path: Path) -> None:
+    """The dealer dies before it has told, then its database goes back: one choice of slots."""
+    house = House(twice_asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    path, live = house.everybody.path, tmp_path / "dealer0" / "dealer.db"
+    with sqlite3.connect(live) as source, sqlite3.connect(tmp_path / "older") as older:
+        source.backup(older)
+    request, dealer = closing(house)
+    wish = {"request": request, "nonce": "ab" * 32, "slots": slots_for(request, 1)}
+    others = [wish | {"slots": slots_for(request, 2)}, wish | {"nonce": "cd" * 32}]
+
+    def refuses_others() -> None:
+        for other in others:
+            with pytest.raises(ProtocolError, match="for another request"):
+                dealer.post(f"{path}/close", other)
+
+    with patch.object(DealerStore, "tell", side_effect=OSError), pytest.raises(JrrError):
+        dealer.post(f"{path}/close", wish)
+    refuses_others()
+    first = dealer.post(f"{path}/close", wish)
+    with sqlite3.connect(tmp_path / "older") as older, sqlite3.connect(live) as restored:
+        older.backup(restored)
+    refuses_others()
+    assert dealer.post(f"{path}/close", wish) == first
+
+
 def test_a_collector_that_names_wrongly_is_refused(tmp_path: Path) -> None:
     house = House(asked(), tmp_path)
     house.answered(map(brief, range(12)))
@@ -656,14 +695,7 @@ def test_commitments_are_for_the_cards_that_are_named(tmp_path: Path) -> None:
 
 def test_two_announcements_are_checked_each(tmp_path: Path) -> None:
     """As many sums as were planned, each with a draw of its own, in one record."""
-    survey = SurveyRequest(
-        draft=Draft.from_dict(SHORT | {"announcements": 2}),
-        people=PEOPLE,
-        collector="https://collector.example",
-        dealing=Dealers(("https://dealer.example",)),
-        min_cell=5,
-        dealer_epsilon=20.0,
-    ).survey()
+    survey = twice_asked()
     assert survey.announcements == 2
     assert survey.dealing.is_verified  # unless told otherwise
     house = House(survey, tmp_path)
