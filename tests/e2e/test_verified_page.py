@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from jrr.client.ending import Ending
+from jrr.dealing.serials import SerialNonce
+from jrr.dealing.verified.cards import cards_of, deal
 from jrr.dealing.verified.group import ORDER
+from jrr.dealing.verified.keys import Promise, Secrets
+from jrr.dealing.verified.questions import card_laws
 from jrr.survey.card_record import check_record
 from tests.e2e import Pair
 from tests.e2e.visits import LABELS, Visit, address_of, begun, begun_draft, visiting
@@ -60,7 +64,7 @@ def test_people_answer_and_the_sums_are_checked(
 
 
 def lie_in(name: str, at: int) -> Any:
-    def changed(document: dict[str, Any]) -> dict[str, Any]:
+    def changed(document: dict[str, Any], *_: Any) -> dict[str, Any]:
         told = document[name] if name != "signatures" else document[name]["answer"]
         other = told[:at] + ("0" if told[at] != "0" else "1") + told[at + 1 :]
         return document | {name: other if name != "signatures" else {"answer": other}}
@@ -68,12 +72,31 @@ def lie_in(name: str, at: int) -> Any:
     return changed
 
 
-LIES = {
+def even_only(document: dict[str, Any], survey: Any, asked: Any, promised: Any) -> dict[str, Any]:
+    """Tries keys until the mask is even, so that parity would show the answer."""
+    context = Promise(**promised).context(survey.hash)
+    pair = SerialNonce(bytes.fromhex(asked["serial"]), bytes.fromhex(asked["nonce"]))
+    keys = map(Secrets, (bytes([number]) * 32 for number in range(100)))
+    laws = card_laws(survey)
+    key = next(
+        one for one in keys if cards_of(one, context, pair, laws)["answer"].masks[0] % 2 == 0
+    )
+    given = deal(key, context, pair, laws)
+    signatures = {"answer": given.signatures["answer"].hex()}
+    return document | {"evaluation": given.evaluation.to_bytes().hex(), "signatures": signatures}
+
+
+LIES: dict[str, Any] = {
     "another value": lie_in("evaluation", 3),
     "no proof of it": lie_in("evaluation", 70),
     "no signature": lie_in("signatures", 5),
-    "nothing": lambda document: {**document, "evaluation": None},
+    "nothing": lambda document, *_: {**document, "evaluation": None},
+    "even numbers only": even_only,
 }
+
+
+def promised_at(pair: Pair, survey: Any) -> Any:
+    return pair.operator(survey).dealing[0].get(f"{survey.path}/promise")
 
 
 @pytest.mark.parametrize("lie", list(LIES))
@@ -81,16 +104,59 @@ def test_a_lying_dealer_is_told_nothing(
     lie: str, browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
     survey, _, invitations = begun(sqlite_pair, 3, mechanism=YES_NO, dealing=verified(sqlite_pair))
+    promised = promised_at(sqlite_pair, survey)
 
     def cheat(route: Any) -> None:
-        reply = route.fetch()
-        route.fulfill(response=reply, body=json.dumps(LIES[lie](reply.json())))
+        reply, asked = route.fetch(), json.loads(route.request.post_data)
+        told = LIES[lie](reply.json(), survey, asked, promised)
+        route.fulfill(response=reply, body=json.dumps(told))
 
-    with visiting(browser, address_of(page_url, survey, invitations[0])) as visit:
-        visit.page.route("**/cards", cheat)
+    refuses(browser, address_of(page_url, survey, invitations[0]), "**/cards", cheat)
+
+
+def refuses(browser: Any, address: str, pattern: str, cheat: Callable[[Any], None]) -> None:
+    """A lie between the page and a server: it says so, and nothing was sent."""
+    with visiting(browser, address) as visit:
+        visit.page.route(pattern, cheat)
         visit.click("I agree")
         visit.page.get_by_text(PROMISE).wait_for()
         assert visit.posted("/reports") == []
+
+
+def test_a_card_is_nobody_elses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    """The dealer deals one serial twice: a second person is given the card of the first."""
+    survey, _, invitations = begun(sqlite_pair, 3, mechanism=YES_NO, dealing=verified(sqlite_pair))
+    dealt: list[str] = []
+
+    def note(route: Any) -> None:
+        reply = route.fetch()
+        dealt.append(reply.text())
+        route.fulfill(response=reply)
+
+    def again(route: Any) -> None:
+        route.fulfill(response=route.fetch(), body=dealt[0])
+
+    with visiting(browser, address_of(page_url, survey, invitations[0])) as visit:
+        visit.page.route("**/cards", note)
+        visit.answer(LABELS[1])
+        visit.wait_for("Thank you")
+    refuses(browser, address_of(page_url, survey, invitations[1]), "**/cards", again)
+
+
+def test_promises_are_the_same_for_everybody(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    """A collector that tells one person of another promise: the dealer's cards do not fit it."""
+    survey, _, invitations = begun(sqlite_pair, 3, mechanism=YES_NO, dealing=verified(sqlite_pair))
+
+    def cheat(route: Any) -> None:
+        reply = route.fetch()
+        told = reply.json()
+        if "promises" in told:
+            told["promises"][0]["noise"] = "11" * 32
+        route.fulfill(response=reply, body=json.dumps(told))
+
+    refuses(browser, address_of(page_url, survey, invitations[0]), "**/status", cheat)
 
 
 def verified(pair: Pair) -> Any:
