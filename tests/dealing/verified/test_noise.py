@@ -1,13 +1,16 @@
 """Noise of closing sums: drawn as it must be, or the dealer is caught with the stated chance."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from unittest.mock import patch
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from jrr.dealing.verified import noise
-from jrr.dealing.verified.group import ORDER, commit
+from jrr.dealing.verified.group import ORDER, base, commit, plus
 from jrr.dealing.verified.keys import Promise, Secrets
 from jrr.dealing.verified.laws import Law, Sums
 from jrr.dealing.verified.noise import (
@@ -20,6 +23,7 @@ from jrr.dealing.verified.noise import (
     slots_hash,
 )
 from jrr.errors import IntegrityError
+from tests.statistics_rules import OFF, accepts_only
 
 SLOTS = 8
 SUMS = Sums(announcements=2, questions=3, cells=4)
@@ -110,6 +114,26 @@ def test_a_lie_in_one_slot_passes_in_one_of_so_many() -> None:
         except IntegrityError:
             pass
     assert passed == [5]
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_the_chance_of_a_lie_is_one_in_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over many closings, with slots that dealer and collector choose."""
+    runs, law, slots = 2_000, Law(1, 0.8), 4
+    monkeypatch.setattr(noise, "SLOTS", slots)
+    (seeds, promise), rng, passed = promised(), np.random.default_rng(31), 0
+    for run in range(runs):
+        request = replace(REQUEST, nonce=run.to_bytes(32, "little"))
+        points = [seeds.noise(request, slot, law).commitments for slot in range(slots)]
+        lied, drawn = map(int, rng.integers(slots, size=2))
+        points[lied] = (plus(points[lied][0], base(20)),)
+        opening = replace(seeds.open(request, drawn, law), commitments=points[drawn])
+        with suppress(IntegrityError):
+            check_opening(promise, SUMS, request, drawn, law, slots_hash(points), opening)
+            passed += 1
+    chance = 1 / slots
+    accepts_only(lambda p: stats.binomtest(passed, runs, p).pvalue, chance, (1 + OFF) * chance)
 
 
 def test_sums_are_those_of_the_cards_and_the_noise() -> None:
