@@ -228,6 +228,7 @@ def over_http(people: int) -> dict[str, Any]:
             used = processor_of(collector.process.pid)
             connection = http.client.HTTPConnection(urlsplit(collector.url).netloc)
             for body in bodies:
+                assert isinstance(body, bytes), body
                 connection.request("POST", f"{survey.path}/reports", body)
                 reply = connection.getresponse()
                 assert reply.status == 201, reply.read()
@@ -237,7 +238,6 @@ def over_http(people: int) -> dict[str, Any]:
     return {"milliseconds of the collector for an upload over HTTP": each}
 
 
-PHONE = {"width": 390, "height": 844}
 SLOWER = 4
 KINDS: dict[str, tuple[int, int, list[list[int]]]] = {  # numbers, largest, sums; as coins have them
     "yes or no": (1, 1, []),
@@ -302,7 +302,9 @@ def phone() -> dict[str, Any]:
         told = [survey, plain(promise), given, shapes, KINDS]
         found = {}
         for slower in (1, SLOWER):
-            page = browser.new_page(viewport=PHONE, is_mobile=True, device_scale_factor=3)
+            page = browser.new_page(
+                viewport={"width": 390, "height": 844}, is_mobile=True, device_scale_factor=3
+            )
             page.goto(f"http://127.0.0.1:{server.server_port}/package.json")
             page.context.new_cdp_session(page).send(
                 "Emulation.setCPUThrottlingRate", {"rate": slower}
