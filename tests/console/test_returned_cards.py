@@ -1,25 +1,47 @@
-"""How many cards a dealer says are lost: those of a branch that nobody was asked are not."""
-
-from types import SimpleNamespace
+"""How many cards a dealer says are lost: those of questions that somebody was not asked are not."""
 
 import pytest
 
-from jrr.console.status import _returned
-from tests.servers.collecting import asking
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
+from tests.console import Servers, Visitor, answer_at_once
+
+REGION = {
+    "name": "region",
+    "kind": "choice",
+    "text": "Where?",
+    "labels": ["north", "south"],
+    "sensitive": False,
+}
+NAMES = ("a", "b", "c", "d")
 
 
+@pytest.mark.parametrize("verified", [False, True])
 @pytest.mark.parametrize(
-    ("only_if", "counts", "expected"),
-    [
-        ({"region": ["north"]}, {"q0": 9, "q1": 4}, [9]),  # five were not asked q1
-        (None, {"q0": 9, "q1": 9}, [9, 9]),
-    ],
+    ("ask", "has_branches"), [(2, False), ("all", True)], ids=["some", "branches"]
 )
-def test_a_branch_loses_no_card(
-    only_if: dict[str, list[str]] | None, counts: dict[str, int], expected: list[int]
+def test_no_card_is_lost_of_a_question_that_was_not_asked(
+    servers: Servers, ask: int | str, has_branches: bool, verified: bool
 ) -> None:
-    survey = asking(2, "mrr", only_if=only_if)
-    sums = {name: {"": {"cards": count}} for name, count in counts.items()}
-    announced = [{"sums": {"questions": sums}}]
-    assert _returned(SimpleNamespace(survey=survey, announced=announced)) == expected
-    assert _returned(SimpleNamespace(survey=survey, announced=[])) == []
+    asked = [{"name": name, "kind": "yes-no", "text": f"{name}?"} for name in NAMES]
+    if has_branches:
+        asked = [one | {"only_if": {"region": [where]}} for one, where in zip(
+            asked, ["north", "south"] * 2, strict=True
+        )]  # fmt: skip
+    document = {
+        **{"title": "Lost cards", "epsilon": 4.0, "ask": ask},
+        **{"split": "even" if has_branches else "together", "questions": [REGION, *asked]},
+    }
+    survey = servers.survey(document, min_cell=1, verified=None if verified else False)
+    assert survey.dealing.is_verified == verified
+    assert not any(one.is_for_everybody for one in survey.sensitive)
+    invitations = servers.begin(survey, 12)
+    answers = {}
+    for at, one in enumerate(invitations[:10]):
+        where = {"region": ("north", "south")[at % 2]}
+        name = pseudonym(invitation_secret(one), survey.collector_salt, COLLECTOR)
+        answers[one] = where | {item.name: "no" for item in survey.asked(where, name)}
+    answer_at_once(survey, answers)
+    servers.operator(survey).close()
+    dealer = Visitor(servers.dealer.url)
+    dealer.sign_in(servers.dealer.token)
+    assert "0 lost, by this dealer's count" in dealer.get(f"/surveys/{survey.hash}").words

@@ -64,12 +64,12 @@ def dealer_status(store: Any, connection: Connection, stored: Any) -> DealingSta
     places, gone, decks = connection.execute(query).one()
     # Before the end: places whose cards were never fetched. At the end the collector names the
     # cards that came back, where their sums are announced.
-    back = _returned(stored)
-    lost: list[int] = []
-    if back:
-        lost = [max(0, places - count) for count in back]
+    back = stored.announced[0]["people"] if stored.announced else None
+    lost: int | None = None
+    if back is not None:
+        lost = max(0, places - back)
     elif stored.state != CLOSED:
-        lost = [places - gone]
+        lost = places - gone
     return DealingStatus(
         path=path_of(stored.survey),
         title=name_of(stored.survey),
@@ -78,8 +78,8 @@ def dealer_status(store: Any, connection: Connection, stored: Any) -> DealingSta
         enrolled=places,
         dealt=gone,
         decks=decks,
-        lost=" to ".join(f"{n:,}" for n in sorted({min(lost), max(lost)})) if lost else "",
-        is_told=bool(back),
+        lost="" if lost is None else f"{lost:,}",
+        is_told=back is not None,
         closes=stored.closes,
         burned=stored.wrapped_key is None,
     )
@@ -101,19 +101,3 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
         burned=stored.state == CLOSED and not is_kept,
     )
 
-
-def _returned(stored: Any) -> list[int]:
-    """How many cards the collector named, by question, once sums were announced.
-
-    Whoever answered has answered every question that is asked of everybody, so that where there is
-    one it alone tells how many came back; of a branch fewer do, and none of these cards is lost.
-    """
-    if not stored.announced:
-        return []
-    named = {
-        name: sum(int(one["cards"]) for one in groups.values())
-        for name, groups in stored.announced[0]["sums"]["questions"].items()
-    }
-    asked = stored.survey.by_name
-    whole = [count for name, count in named.items() if not asked[name].asked.only_if]
-    return whole or list(named.values())

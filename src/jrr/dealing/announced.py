@@ -48,6 +48,20 @@ def unknown_serials(decks: QuestionDecks, named: Iterable[bytes], dealt: Numbers
     return [name for name, is_known in zip(names, known, strict=True) if not is_known]
 
 
+def people_named(named: Mapping[str, Iterable[bytes]], decks: Mapping[str, QuestionDecks]) -> int:
+    """How many people's cards are named: not everybody is asked every question.
+
+    Args:
+        named: Question -> serial numbers that are known.
+        decks: Question -> whose cards they are of.
+    """
+    numbers = [
+        _numbers(decks[question], decks[question].serials.places(list(names)))
+        for question, names in named.items()
+    ]
+    return np.unique(np.concatenate(numbers)).size
+
+
 def announce(
     decks: QuestionDecks, groups: Groups, dealt: Numbers, fewest: int, rng: Rng = None
 ) -> dict[str, CardSum]:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from jrr.dealing.announced import Numbers, announce, place_numbers, undealt_sum, unknown_serials
+from jrr.dealing.announced import (
+    Numbers,
+    announce,
+    people_named,
+    place_numbers,
+    undealt_sum,
+    unknown_serials,
+)
 from jrr.errors import ArgumentError
 from jrr.protocol.documents import Message
 from jrr.protocol.states import CLOSED, OPEN, Act
@@ -57,10 +64,7 @@ class DealerClosing:
             _check_same(held, request)
             return {"unknown": {question: [] for question in request.questions}, "announced": True}
         self._check_next(held, request)
-        named = {
-            question: [serial for names in groups.values() for serial in names]
-            for question, groups in request.questions.items()
-        }
+        named = _named(request)
         if held.survey.dealing.is_verified:
             asked = store.all_asked(name)
             unknown = {one: unknown_verified(some, asked) for one, some in named.items()}
@@ -115,7 +119,12 @@ class DealerClosing:
         self._check_next(held, request, digest)
         sums, openings = self._sums(store, held, request, wish)
         told = held.told or {"announced": [], **self._left_over(store, held)}
-        told["announced"].append({"request": digest, "sums": sums, "openings": openings})
+        told["announced"].append(
+            {
+                **{"request": digest, "sums": sums, "openings": openings},
+                "people": self._people(held, request),
+            }
+        )
         try:
             self._keys.note_announcement(name, number, digest)
         except ArgumentError:
@@ -195,6 +204,12 @@ class DealerClosing:
         )
         return sums.to_document(), None
 
+    def _people(self, held: HeldByDealer, request: ClosingRequest) -> int:
+        """How many people's cards came back, for the dealer's own count of those that did not."""
+        if held.survey.dealing.is_verified:  # one serial number for all questions
+            return len(set().union(*_named(request).values()))
+        return people_named(_named(request), self._decks.of(held).questions)
+
     def _left_over(self, store: DealerStore, held: HeldByDealer) -> dict[str, Any]:
         """What is told of cards whose sums are not announced."""
         return {"undealt": self._undealt(store, held), "decks": _decks_begun(held)}
@@ -221,6 +236,14 @@ def _read_request(held: HeldByDealer, document: object) -> ClosingRequest:
     if not held.survey.announces:
         raise wrong_state("the survey's card sums are not announced: it is closed without request")
     return ClosingRequest.from_document(held.survey, document)
+
+
+def _named(request: ClosingRequest) -> dict[str, list[bytes]]:
+    """Question -> the serial numbers in all its groups."""
+    return {
+        question: [serial for names in groups.values() for serial in names]
+        for question, groups in request.questions.items()
+    }
 
 
 def _check_same(held: HeldByDealer, request: ClosingRequest, digest: str | None = None) -> None:
