@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from jrr.cli.app import cli
-from jrr.client.letters import usual_words
+from jrr.client.letters import grouped, usual_words
 from jrr.errors import ProtocolError
 from tests.console import WORK, Servers, Visitor, answer, answer_at_once
 from tests.console.test_life import created, draft_path
@@ -65,8 +65,10 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
     form = {"page": PAGE, "format": "csv", "made_before": lost}
     reply = visitor.post(f"/surveys/{survey.hash}/invite", act="replace", **form)
     (new,) = table(reply.raw)
-    note = "1 invitations count no more, 1 were used and are left as they are."
+    note = "1 invitations count no more, 1 were used and are left as they are: those that begin "
+    note += f"{grouped(rows[2]['invitation'][:8])}."
     assert note in visitor.get(f"/surveys/{survey.hash}/invite").words
+    assert new["name"] == f"instead of {grouped(rows[3]['invitation'][:8])}"
     assert "not known here" in refused_answer(survey, rows[3]["invitation"])
     assert refused_answer(survey, new["invitation"]) == ""
     revoked = visitor.post(
@@ -77,15 +79,23 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
     assert "not known here" in refused_answer(survey, rows[4]["invitation"])
     assert servers.operator(survey).show()["dealer"]["invited"] == 7  # 8 and a new one, less 2
 
-    # Reminders: to all, or to those whose invitation is unused, which has to be accepted.
-    form = {"page": PAGE, "format": "letters", "made_before": invitations_of(rows)}
+    # Reminders: to all, or to those whose invitation is unused, which has to be accepted. Whose
+    # invitation is revoked or spare gets none: nobody could use it, or nobody has it.
+    lines = [f"{row['invitation']},{row['spare']}" for row in rows]
+    lines = ["invitation,spare", *lines]
+    form = {"page": PAGE, "format": "letters", "made_before": "\n".join(lines)}
     letters = visitor.post(f"/surveys/{survey.hash}/invite", act="remind", **form).body
-    assert (letters.count("<main>"), "This letter goes to everybody" in letters) == (8, True)
+    assert (letters.count("<main>"), "This letter goes to everybody" in letters) == (4, True)
+    note = "Reminders for 4 people were downloaded. Left out: 2 spare, 2 revoked."
+    assert note in visitor.get(f"/surveys/{survey.hash}/invite").words
     unsure = visitor.post(f"/surveys/{survey.hash}/invite", act="remind-unused", **form)
     assert "he collector then tells you who has answered" in unsure.words
     form |= {"act": "remind-unused", "sure": "yes"}
     letters = visitor.post(f"/surveys/{survey.hash}/invite", **form).body
-    assert (letters.count("<main>"), "nobody has used the invitation" in letters) == (5, True)
+    assert (letters.count("<main>"), "nobody has used the invitation" in letters) == (1, True)
+    form["made_before"] = invitations_of(rows[3:4])
+    told = visitor.post(f"/surveys/{survey.hash}/invite", **form).words
+    assert "Nobody is left to remind. Left out: 1 revoked." in told
 
     days = servers.operator(survey).by_day()
     assert sum(days.values()) == 4
@@ -209,11 +219,13 @@ def test_the_command_line_keeps_names_and_replaces_and_reminds(
     first_two = tmp_path / "two.csv"
     first_two.write_text("\n".join(made.read_text().splitlines()[:3]))
     done = run("--from", str(first_two), "--replace", "-o", str(new), "--page", PAGE)
-    assert "revoked: 1, used: 1, new: 1" in done.output
+    named = f"left_alone: {rows[0]['invitation']}"
+    assert f"revoked: 1, used: 1, {named}, new: 1" in done.output
     assert [row["name"] for row in table(new.read_bytes())] == ["Bob"]
     wish = ("--format", "letters", "--letter", f"en={words}", "--page", PAGE)
     done = run("--from", str(made), "--remind", "unused", *wish)
-    assert "reminders: 3" in done.output
+    assert "reminders: 1" in done.output
+    assert "left_out: 1 spare, 1 revoked, 1 used" in done.output
     letters = (tmp_path / "people-reminder.html").read_text()
-    assert letters.count("Dear colleague") == 3
+    assert letters.count("Dear colleague") == 1
     assert "from must be given" in str(run("--remind", "all").exception)

@@ -20,6 +20,7 @@ from jrr.protocol.identity import invitation_secret
 from jrr.protocol.texts import check_address, without_slash
 
 MOST = 10_000_000  # invitations made at once
+SPARE = "spare"  # a column, and what stands in it
 
 
 def make_invitations(
@@ -111,6 +112,30 @@ def notes_in(text: str) -> dict[str, tuple[str, str]]:
     return found if any(any(some) for some in found.values()) else {}
 
 
+def to_remind(
+    operator: Operator, invitations: Sequence[str], notes: "Notes", *, unused: bool
+) -> tuple[list[str], str]:
+    """Whom to remind: neither spare invitations nor revoked ones, which nobody has or can use.
+
+    Args:
+        operator: Of the collector.
+        invitations: Of everybody.
+        notes: What stands beside them.
+        unused: Whether only those who have not answered, whom the collector then names.
+
+    Returns:
+        Their invitations, and what was left out, in words.
+    """
+    handed_out = [one for one in invitations if notes.get(one, ("", ""))[1] != SPARE]
+    found = operator.accepted(handed_out)
+    counts = {"spare": len(invitations) - len(handed_out), "revoked": len(handed_out) - len(found)}
+    if unused:
+        used = set(operator.used(found))
+        counts |= {"used": len(used)}
+        found = [one for one in found if one not in used]
+    return found, ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+
+
 def new_notes(
     invitations: Sequence[str], names: Sequence[str], spare: int
 ) -> dict[str, tuple[str, str]]:
@@ -119,7 +144,7 @@ def new_notes(
         return {}
     used = len(invitations) - spare
     named = [*names, *[""] * (used - len(names))]
-    notes = [(name, "") for name in named] + [("", "spare")] * spare
+    notes = [(name, "") for name in named] + [("", SPARE)] * spare
     return dict(zip(invitations, notes, strict=True))
 
 
@@ -156,7 +181,7 @@ def invitations_in(text: str, argument: str, where: str) -> list[str]:
 Format = Literal["csv", "links", "qr", "letters"]
 # The first is what people are sent; the last is for programs, and shows a person nothing.
 COLUMNS = ("link", "invitation", "program_link")
-NOTES = ("name", "spare")  # of one's own: no server is told of them
+NOTES = ("name", SPARE)  # of one's own: no server is told of them
 Notes = Mapping[str, tuple[str, str]]  # invitation -> what stands in these columns
 FORMATS: tuple[Format, ...] = ("csv", "links", "qr", "letters")
 PUBLIC_LIMITS = (

@@ -202,8 +202,11 @@ class Operator:
 
         It says who has answered, never what; its operator could find that out in any case.
         """
-        self.at_collector()
-        return self._among(self._asked("used", invitations), invitations)
+        return self._named("used", invitations)
+
+    def accepted(self, invitations: list[str]) -> list[str]:
+        """Of some invitations those that count: not revoked ones. It tells nothing of answers."""
+        return self._named("accepted", invitations, "accepted")
 
     def revoke(self, invitations: list[str]) -> list[str]:
         """Let the holders of some invitations in no longer, at every server that is reached.
@@ -215,7 +218,7 @@ class Operator:
         """
         if self.collector is None:
             raise ArgumentError("the collector's token must be given to revoke invitations")
-        used = self._among(self._asked("revoke", invitations), invitations)
+        used = self._named("revoke", invitations)
         left = sorted(set(invitations) - set(used))
         for number, server in self.dealing.items():
             role = self.survey.dealing.roles[number]
@@ -224,20 +227,16 @@ class Operator:
                 server.post(f"{self.path}/revoke", {"names": some})
         return used
 
-    def _asked(self, what: str, invitations: list[str]) -> set[str]:
+    def _named(self, act: str, invitations: list[str], key: str = "used") -> list[str]:
         """Of invitations those that the collector names, by the hashes of their names there."""
-        names = identity.accepted(invitations, self.survey.collector_salt, identity.COLLECTOR)
-        used: set[str] = set()
-        for some in _in_parts(names):
-            used |= set(self.at_collector().post(f"{self.path}/{what}", {"names": some})["used"])
-        return used
-
-    def _among(self, told: set[str], invitations: list[str]) -> list[str]:
         salt = self.survey.collector_salt
+        found: set[str] = set()
+        for some in _in_parts(identity.accepted(invitations, salt, identity.COLLECTOR)):
+            found |= set(self.at_collector().post(f"{self.path}/{act}", {"names": some})[key])
         return [
             one
             for one in invitations
-            if identity.accepted([one], salt, identity.COLLECTOR)[0].hex() in told
+            if identity.accepted([one], salt, identity.COLLECTOR)[0].hex() in found
         ]
 
     def by_day(self) -> dict[str, int]:

@@ -14,9 +14,11 @@ from jrr.client.invitations import (
     answer_links_text,
     invitations_in,
     new_notes,
+    notes_in,
     page_address,
+    to_remind,
 )
-from jrr.client.letters import letter_of, qr_svg, usual_words
+from jrr.client.letters import grouped, letter_of, qr_svg, usual_words
 from jrr.client.operator import new_invitations
 from jrr.console.names_files import names_file
 from jrr.console.operators import known_tokens, operator_of, take_tokens
@@ -37,6 +39,7 @@ ACTS = {  # what may be done with invitations that were made before
     REPLACE: "Replace: revoke them, and make as many new ones",
 }
 MOST = 100_000  # invitations in one file
+SHOWN = 20  # of those that were used, in a note
 FORMATS = {
     "csv": ("invitations.csv", "text/csv; charset=utf-8", "A table: invitation and link"),
     "links": ("links.txt", "text/plain; charset=utf-8", "Links, a line each"),
@@ -100,25 +103,38 @@ def _invite(request: PageRequest) -> Response:
         if address not in request.session.dealer_tokens
     ]
     said, reminder, revoked = "", "", []
+    notes: dict[str, tuple[str, str]] = {}
     if act in (REMIND, REMIND_UNUSED):
         reminder = "all"
         if act == REMIND_UNUSED:
             check_sure(request, "the collector then tells you who has answered")
-            used = set(operator.used(invitations))
-            invitations = [one for one in invitations if one not in used]
             reminder = "unused"
+        notes = notes_in(made_before)
+        invitations, left_out = to_remind(
+            operator, invitations, notes, unused=act == REMIND_UNUSED
+        )
         said = f"Reminders for {len(invitations):,} people were downloaded."
+        if not invitations:
+            said = "Nobody is left to remind."
+        said += f" Left out: {left_out}." if left_out else ""
     elif act in (REVOKE, REPLACE):
-        used = set(operator.revoke(invitations))
-        revoked = [one for one in invitations if one not in used]
+        used = operator.revoke(invitations)
+        revoked = [one for one in invitations if one not in set(used)]
         said = f"{len(revoked):,} invitations count no more"
-        said += f", {len(used):,} were used and are left as they are." if used else "."
+        said += f", {len(used):,} were used and are left as they are" if used else ""
+        said += f": those that begin {', '.join(map(_start, used[:SHOWN]))}" if used else ""
+        said += " …" if len(used) > SHOWN else "."
         invitations = new_invitations(len(revoked)) if act == REPLACE else []
+        notes = {
+            new: (f"instead of {_start(old)}", "")
+            for new, old in zip(invitations, revoked, strict=False)
+        }
         operator.invite(invitations)
     else:
         if not made_before:
             operator.check_inviting(count + spare)
             invitations = new_invitations(count + spare)
+            notes = new_notes(invitations, (), spare)
         operator.invite(invitations)
         said = f"{len(invitations):,} people are invited; the file with their links was downloaded."
     snapshots_of(request.console).forget(survey)
@@ -139,7 +155,7 @@ def _invite(request: PageRequest) -> Response:
         invitations=invitations,
         letter=letter_of(survey, language, words=words, reminder=reminder),
         language=language,
-        notes=new_notes(invitations, (), spare) or dict.fromkeys(invitations, ("", "")),
+        notes=dict.fromkeys(invitations, ("", "")) | notes,
     )
     name, content, _ = FORMATS[kind]
     if not others or reminder:
@@ -158,6 +174,11 @@ def _zipped(files: Mapping[str, str]) -> bytes:
         for name, text in files.items():
             archive.writestr(name, text)
     return sink.getvalue()
+
+
+def _start(invitation: str) -> str:
+    """Enough of an invitation to find it in a table; not enough to use it."""
+    return grouped(invitation[:8])
 
 
 def _count(field: str, wished: str, least: int) -> int:

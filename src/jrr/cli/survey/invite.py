@@ -258,6 +258,7 @@ def _replaced(
         used = operator.revoke(invitations)
     left = [one for one in invitations if one not in used]
     said: dict[str, Any] = {"revoked": len(left), "used": len(used)}
+    said |= {"left_alone": " ".join(used)} if used else {}
     if make_new and left:
         assert out is not None  # refused above
         before = notes_in(_read("from", source))
@@ -275,18 +276,19 @@ def _reminded(
     operator: "Operator", source: Path, out: Path | None, kind: str, page: str | None, told: "_Told"
 ) -> dict[str, Any]:
     """Write links or letters once more, for all or for those who have not answered."""
-    from jrr.client.invitations import notes_in, read_invitations
+    from jrr.client.invitations import notes_in, read_invitations, to_remind
 
     if page is None:
         raise ArgumentError("page must be given for reminders: where people answer")
-    invitations = read_invitations(source)
-    if told.reminder == "unused":
-        used = set(operator.used(invitations))
-        invitations = [one for one in invitations if one not in used]
-    target = out or source.with_name(f"{source.stem}-reminder{source.suffix}")
     notes = notes_in(_read("from", source))
+    is_unused = told.reminder == "unused"
+    invitations, left_out = to_remind(operator, read_invitations(source), notes, unused=is_unused)
+    if not invitations:
+        return {"reminders": 0, "left_out": left_out}
+    target = out or source.with_name(f"{source.stem}-reminder{source.suffix}")
     made = _links(operator.survey, target, kind, page, invitations, told, out is not None, notes)
-    return {"reminders": len(invitations), "file": str(made)}
+    said = {"reminders": len(invitations), "file": str(made)}
+    return said | ({"left_out": left_out} if left_out else {})
 
 
 def _say(facts: dict[str, Any]) -> None:

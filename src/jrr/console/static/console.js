@@ -41,10 +41,22 @@ for (const root of document.querySelectorAll("[data-events]")) {
   });
 }
 
-/** Of a table of invitations the invitations alone: names of one's own stay in this browser. */
+/** Of a table of invitations these and which are spare: names of one's own stay in this browser. */
 function invitationsOf(text) {
-  const found = text.match(/\b[a-z2-7]{34}\b/gu) ?? [];
-  return ["invitation", ...new Set(found)].join("\n");
+  const found = new Map();
+  for (const line of text.split(/[\r\n]+/u)) {
+    const kind = /[,;\t]"?spare"?\s*$/u.test(line) ? "spare" : "";
+    for (const one of line.match(/\b[a-z2-7]{34}\b/gu) ?? []) found.set(one, kind);
+  }
+  return ["invitation,spare", ...[...found].map((row) => row.join())].join("\n");
+}
+
+// What is pasted goes the same way as a file; what holds no invitation stays as it is, to be refused.
+for (const field of document.querySelectorAll("textarea[data-own]")) {
+  field.addEventListener("change", () => {
+    const found = invitationsOf(field.value);
+    if (found.includes("\n")) field.value = found;
+  });
 }
 
 // A file that is chosen is read into the text field beside it.

@@ -57,6 +57,11 @@ class CollectorJobs(SurveyJobs[CollectorStore, CollectorSurvey]):
         store = CollectorStore(connection)
         return sorted(store.rows_of(store.people, store.find(name).name, hashes))
 
+    def accepted(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> list[bytes]:
+        """Of some pseudonyms those that may answer, or have: nobody has revoked them."""
+        store = CollectorStore(connection)
+        return sorted(store.invitations(store.find(name).name, hashes))
+
     def is_used(self, store: CollectorStore, held: "HeldSurvey") -> bool:
         """Whether anybody has answered; a survey with a slip of the pen may go before that."""
         return bool(held.arrivals)

@@ -124,6 +124,13 @@ def _add_fieldwork(app: FastAPI, engine: Engine, jobs: CollectorJobs) -> None:
         found = await read_aside(engine, jobs.used, name, hashes)
         return {"used": [one.hex() for one in found]}
 
+    @app.post(f"{ADMIN}/accepted", dependencies=ADMIN_ONLY)
+    async def accepted(name: Name, request: Request) -> dict[str, Any]:
+        """Of some pseudonyms those whose invitations count; whether they answered is not told."""
+        hashes = read_invitations(await request.body())
+        found = await read_aside(engine, jobs.accepted, name, hashes)
+        return {"accepted": [one.hex() for one in found]}
+
     @app.get(f"{ADMIN}/days", dependencies=ADMIN_ONLY)
     async def days(name: Name) -> dict[str, Any]:
         """How many people answered on each day."""
