@@ -268,7 +268,7 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     assert "<script>alert" not in again.body
     for name, wrong, told in (
         ("opens", "tomorrow", "Opening time must be a time as"),
-        ("closes", "2026-01-30T08:00", "Closing time must be later than opens"),
+        ("closes", "2026-01-30T08:00", "Closing time must be later than the opening time"),
         ("logo", "too large", "Logo must be a PNG in base64"),
     ):
         refused = visitor.post(f"{draft}/quick", **(FIELDS | both | {name: wrong}), version="0")

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from jrr.dealing.kinds import Dealers
-from tests.console import WORK, Servers, Visitor
+from tests.browsing import JARGON
+from tests.console import WORK, Servers, Visitor, answer_work
 from tests.console.test_dealers_steps import raw_post
 from tests.console.test_life import created, draft_path
 from tests.survey.test_words_around import png
@@ -54,8 +55,21 @@ def label_of(body: str, field: str) -> str:
 
 
 def check_told(words: str, label: str, told: str) -> None:
-    """Label and reason, in one sentence."""
+    """Label and reason, in one sentence, without a word of makers or an option of a command."""
+    assert JARGON.search(words) is None
+    assert " --" not in words
     assert re.search(rf"{re.escape(label)}[^.]* must .*{re.escape(told)}", words), (label, told)
+
+
+PLAN = {
+    "people": {"x": "got 'x'", "1": "got 1"},
+    "response": {"160": "at most 100, got 160"},
+    "epsilon": {"0": "got 0"},
+    "lost": {"100": "got 100"},
+    "questions": {"x": "got 'x'", "51": "in 1..50"},
+    "population": {"1": "got 1", "1999": "at least the 2,000 people to invite"},
+    "margin": {"": "got ''", "0": "got 0"},
+}
 
 
 def one_draft(visitor: Visitor) -> str:
@@ -94,6 +108,37 @@ def test_fields_of_invitations(servers: Servers, visitor: Visitor) -> None:
     check_told(refused.words, "New closing time", "got 'soon'")
 
 
+def test_fields_of_a_plan(visitor: Visitor) -> None:
+    labels = visitor.get("/plan").body
+    for field, wrong in PLAN.items():
+        for typed, told in wrong.items():
+            refused = visitor.get(f"/plan?{field}={typed}")
+            check_told(refused.words, label_of(labels, field), told)
+
+
+def test_what_closing_is_refused_for(servers: Servers, visitor: Visitor) -> None:
+    survey = servers.survey(min_cell=5)
+    answer_work(survey, servers.begin(survey, 3))
+    base = f"/surveys/{survey.hash}"
+    for by in ({}, {"by_sector": "yes"}):
+        refused = visitor.post(f"{base}/close", sure="yes", **by)
+        told = "“Smallest group shown” and “Fewest answers of any result”"
+        check_told(refused.words, "Answers made with a card", told)
+    refused = visitor.post(f"{base}/close", sure="yes", sums0="{}")
+    check_told(refused.words, "The file of sums", "close it first")
+    assert servers.operator(survey).show()["collector"]["state"] == "open"
+    refused = visitor.get(f"{base}/groups?by=nothing")
+    check_told(refused.words, "By the answers to", "Where do you work?, got 'nothing'")
+    refused = visitor.get(f"{base}/waves?since=nothing")
+    check_told(refused.words, "Compare with", "got 'nothing'")
+
+
+def test_a_file_names_cells_that_there_are(visitor: Visitor) -> None:
+    text = json.dumps(WORK | {"title": "Cells", "cells": ["bribed"]})
+    page = visitor.post("/drafts/import", text=text)
+    check_told(page.words, "Cells", "'sector'")
+
+
 def test_fields_of_a_draft(visitor: Visitor) -> None:
     asked = {"kind": "scale", "name": "x", "text.en": "How?", "low": "1", "high": "5"}
     right = {"languages": "en", "title.en": "T", "epsilon": "1", "split": "even", "waves": "1"}
@@ -102,7 +147,6 @@ def test_fields_of_a_draft(visitor: Visitor) -> None:
     cases = DRAFT | {f"question0.{name}": wrong for name, wrong in QUESTION.items()}
     path = draft_path(visitor.post("/drafts/new").body)
     named = {"question0.low": "To", "logo": "Logo"}
-    named |= {"opens": "Opening time", "closes": "Closing time"}
     for field, wrong in cases.items():
         for typed, told in wrong.items():
             version = re.findall(r'name="version" value="(\d+)"', visitor.get(path).body)[0]

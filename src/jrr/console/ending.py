@@ -26,7 +26,7 @@ from jrr.console.silent_dealers import UNOPENED, state_at, told_by
 from jrr.console.snapshots import counts_of, snapshots_of
 from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, survey_of
-from jrr.errors import ArgumentError, JrrError, ProtocolError
+from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED
 from jrr.survey.analyses import lost_by_closing
 from jrr.survey.grouping import MERGE_RULE, split_by
@@ -116,10 +116,7 @@ def _close(request: PageRequest) -> Response:
         announcement=number,
         without_sum=more == "none",
     )
-    try:
-        operator_of(console, survey, request.session).close(ending)
-    except ProtocolError as error:
-        raise ProtocolError(_in_console_words(str(error))) from None
+    operator_of(console, survey, request.session).close(ending)
     snapshots = snapshots_of(console)
     snapshots.forget(survey)
     snapshots.take(survey, request.session)  # closing takes its time; the next page has all
@@ -290,27 +287,6 @@ def _chosen(console: Console, survey: Survey) -> str:
     merged = "".join(f", {name} together" for name in facts.get("merged", {}))
     asked = "” × “".join(groupings(survey)[name] for name in facts["by"])
     return f"in groups by the answers to “{asked}”{merged}"
-
-
-def _in_console_words(words: str) -> str:
-    """What the command line offers by options, as this page offers it."""
-    for option, here in (
-        (
-            "--merge-small merges such groups (--dry-run shows how)",
-            "tick that groups that are too small are merged",
-        ),
-        ("than --by ", "than by "),
-        (
-            "--discard-small deletes those answers, --without-sum gives all up",
-            "give answers up by the command line (jrr survey close)",
-        ),
-        (
-            "--discard-unknown deletes the answers that came with them",
-            "the command line deletes the answers that came with them (jrr survey close)",
-        ),
-    ):
-        words = words.replace(option, here)
-    return words
 
 
 def _is_settled(console: Console, survey: Survey) -> bool:

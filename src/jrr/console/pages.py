@@ -66,6 +66,9 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "weights of analyses": "Weights, in Analyses, a line each,",
     "regression of analyses": "Regression, in Analyses, a line each,",
     "sums": "The file of sums",
+    "serials": "The cards that the request names",
+    "who deals": "Address of the dealer",
+    "since": "Compare with",
     "split": "Split of ε",
     "ask": "Questions asked of each person",
     "analyses": "Analyses, a line each",
@@ -83,6 +86,31 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "prefer_not": "“Prefer not to say”",
     "or_less": "“or less”",
     "or_more": "“or more”",
+}
+_SETTINGS = re.compile(r"\b(min_cell|min_batch)\b")  # where a refusal speaks of other fields, too
+_INSTEAD = {  # what commands offer by options -> what these pages offer
+    "--merge-small merges such groups (--dry-run shows how)": (
+        "tick that groups that are too small are merged"
+    ),
+    "than --by ": "than by ",
+    "--discard-small deletes those answers, --without-sum gives all up": (
+        "give answers up by the command line (jrr survey close)"
+    ),
+    "--discard-unknown deletes the answers that came with them": (
+        "the command line deletes the answers that came with them (jrr survey close)"
+    ),
+    "--discard-small deletes such reports, --without-sum gives all up": (
+        "the collector's operator can give such answers up, and bring another request"
+    ),
+    "--discard-unknown deletes the reports that came with them": (
+        "the collector's operator can give such answers up, and bring another request"
+    ),
+    "--without-sum ends the survey without one": (
+        "the command line ends the survey without one (jrr survey close)"
+    ),
+    "give no --sums at first, so that the collector names the cards to the dealer": (
+        "close it first, and give the request to the dealer's operator"
+    ),
 }
 _OF_QUESTION = re.compile(r"(.+) of question '(.+)'")
 MOST_FIELDS = 20_000  # of a form
@@ -368,6 +396,9 @@ def in_words(error: JrrError | Problem) -> str:
         name, question = of_question.groups()
         named = "Wanted margin" if name == "margin" else FIELD_WORDS.get(name, name)
         words = f"{named}, in “{question}”,{must}{rest}".replace("above low=", "above From, ")
+    for option, here in _INSTEAD.items():
+        words = words.replace(option, here)
+    words = _SETTINGS.sub(lambda found: f"“{FIELD_WORDS[found[0]]}”", words)
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 
 

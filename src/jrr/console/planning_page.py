@@ -91,7 +91,7 @@ def _read(request: PageRequest) -> tuple[PlanWish, float]:
         document = read(request.console, find_draft, draft).document
         text = json.dumps(Draft.from_dict(document).to_dict(), sort_keys=True)
     else:
-        count = checks.integer("yes-no questions", _number(query, "questions"), 1, 50)
+        count = checks.integer("Yes-no questions", _number(query, "questions"), 1, 50)
         text = json.dumps(yes_no_questions(count), sort_keys=True)
     trust = checks.one_of("trust", query.get("trust", FIELDS["trust"]), tuple(TRUST))
     people = checks.integer("people", _number(query, "people"), 2, 10**9)
@@ -129,7 +129,8 @@ def _branches(query: Form, draft: str) -> tuple[tuple[str, float], ...]:
 
 
 def _number(query: Form, name: str) -> float:
-    number = read_number(name, _typed(query, name))
+    words = "Yes-no questions" if name == "questions" else name
+    number = read_number(words, _typed(query, name))
     return int(number) if number.is_integer() else number
 
 

@@ -94,7 +94,8 @@ def _groups(request: PageRequest) -> Response:
     sections, has_any = None, True
     if by:
         if by not in groupings(survey):
-            raise ArgumentError(f"by must be one of {', '.join(groupings(survey))}, got {by!r}")
+            known = ", ".join(groupings(survey).values())
+            raise ArgumentError(f"By the answers to must be one of {known}, got {by!r:.40}")
         report = report_of(request.console, survey, None, ReportWish(by=(by,)))
         sections = Markup(groups_section(report))
         has_any = any(one.questions or one.reason for one in report.groupings)

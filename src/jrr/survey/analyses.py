@@ -102,6 +102,8 @@ def cells_for(draft: Draft) -> tuple[str, ...]:
     """The open questions to close on: those that are named, and those that analyses need."""
     wanted = [name for one in _analyses(draft) for name in one.by]
     usable = covariates_of(draft.open)
+    for name in draft.cells:
+        checks.one_of("cells", name, tuple(usable))
     return tuple(dict.fromkeys((*draft.cells, *(name for name in wanted if name in usable))))
 
 

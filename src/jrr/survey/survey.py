@@ -100,7 +100,7 @@ class Survey:
                 )
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
-            raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
+            raise checks.refusal("closes", self.closes, f"later than the opening time, {self.opens}")
         self._check_mechanisms()
         self._check_closing()
         self._check_servers()
