@@ -13,6 +13,27 @@ CUT_OFF = """() => [...document.querySelectorAll("button, label, p, h1, h2, lege
   .filter((one) => getComputedStyle(one).display !== "inline")
   .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)
   .map((one) => one.outerHTML.slice(0, 90))"""
+# Words that go on in another line.
+BROKEN = """() => [...document.querySelectorAll(".choice span, td, th, dd")]
+  .flatMap((one) => [...one.childNodes])
+  .filter((node) => node.nodeType === Node.TEXT_NODE)
+  .flatMap((node) => [...node.data.matchAll(/\\p{L}+/gu)].map((word) => {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return [word[0], new Set([...range.getClientRects()].map(({ top }) => top)).size];
+  }))
+  .filter(([, lines]) => lines > 1)"""
+WHERE = {
+    "name": "where",
+    "kind": "choice",
+    "text": {"en": "Where?", "de": "Wo?"},
+    "labels": [
+        {"en": "Construction supervision", "de": "Bauaufsicht"},
+        {"en": "Procurement", "de": "Beschaffung"},
+    ],
+    "sensitive": False,
+}
 
 
 def check_large_text(visit: Visit, where: str) -> None:
@@ -23,11 +44,14 @@ def check_large_text(visit: Visit, where: str) -> None:
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], where
     cut = visit.page.evaluate(CUT_OFF)
     assert cut == [], where
+    assert visit.page.evaluate(BROKEN) == [], where
     visit.page.evaluate("document.documentElement.style.fontSize = ''")
+    assert visit.page.evaluate(BROKEN) == [], where
 
 
 def test_names_errors_titles_and_large_text(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    survey, _, invitations = begun_draft(sqlite_pair, 3, DOCUMENT)
+    document = DOCUMENT | {"questions": [*DOCUMENT["questions"], WHERE]}
+    survey, _, invitations = begun_draft(sqlite_pair, 3, document)
     with answering(browser, page_url, survey, invitations[0]) as visit:
         page = visit.page
         page.set_viewport_size(NARROW)
@@ -66,6 +90,11 @@ def test_names_errors_titles_and_large_text(browser: Any, page_url: str, sqlite_
         visit.choose("Yes")
         assert group.get_attribute("aria-invalid") is None
         visit.click("Next")
+        visit.wait_for("Where?")
+        titles.append(page.title())
+        check_large_text(visit, "long words")
+        visit.choose("Construction")
+        visit.click("Next")
         visit.wait_for("Ready to send")
         titles.append(page.title())
         check_large_text(visit, "review")
@@ -79,8 +108,9 @@ def test_names_errors_titles_and_large_text(browser: Any, page_url: str, sqlite_
         # Never the question itself: browsers keep titles in their history.
         assert [title.partition(" – ")[0] for title in titles[1:]] == [
             "Try it",
-            "Question 1 of at most 2",
-            "Question 2 of at most 2",
+            "Question 1 of at most 3",
+            "Question 2 of at most 3",
+            "Question 3 of at most 3",
             "Ready to send",
             "Thank you",
         ]

@@ -148,12 +148,12 @@ export function tellsCardSums({ sensitive }, body) {
 export function sentTable(body, survey, text, language) {
   const { open, reports } = JSON.parse(body);
   const shown = surveyLanguage(survey, language);
-  const row = (words, value, kind) =>
+  const row = (words, value, kind, more = {}) =>
     element(
       "tr",
       {},
       element("th", { scope: "row", dir: "auto", lang: shown }, words),
-      element("td", { dir: "auto" }, value),
+      element("td", { dir: "auto", ...more }, value),
       element("td", {}, text(kind)),
     );
   const asItIs = survey.questions
@@ -165,8 +165,10 @@ export function sentTable(body, survey, text, language) {
     .map(({ name, question, label }) => {
       const more = label === null ? "" : ` – ${question.labels[label][shown]}`;
       const { report, carded } = reports[name];
-      const told = typeof report === "string" ? report : JSON.stringify(report).replaceAll(",", ", ");
-      return row(question.text[shown] + more, told, carded ? "sent_carded" : "sent_changed");
+      const isBytes = typeof report === "string";
+      const told = isBytes ? report : JSON.stringify(report).replaceAll(",", ", ");
+      const how = carded ? "sent_carded" : "sent_changed";
+      return row(question.text[shown] + more, told, how, isBytes ? { class: "bytes" } : {});
     });
   const head = ["sent_question", "sent_value", "sent_how"].map((key) =>
     element("th", { scope: "col" }, text(key)),
