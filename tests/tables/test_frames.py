@@ -363,6 +363,14 @@ def _through(path: Path, write: Callable[[Path], Any], read: Callable[[Path], An
     return read(path)
 
 
+def _in_folder(path: Path, *frames: Any) -> Path:
+    """The name of a folder with a Parquet file of each."""
+    path.mkdir()
+    for at, frame in enumerate(frames):
+        frame.to_parquet(path / f"{at}.parquet")
+    return path
+
+
 def _sql(frame: Any) -> Any:
     return duckdb.connect().register("reports", frame).sql("FROM reports")
 
@@ -412,6 +420,13 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         False,
     ),
     ("pandas", "Parquet", _pandas, lambda f, p: _through(p, f.to_parquet, pd.read_parquet), True),
+    (
+        "pandas",
+        "a folder of Parquet files, by its name",
+        _pandas,
+        lambda f, p: _in_folder(p, f, jrr.perturb_frame(_P, ASKED, 2.0)),
+        True,
+    ),
     ("pandas", "pickle", _pandas, lambda f, p: _through(p, f.to_pickle, pd.read_pickle), True),
     ("pandas", "CSV", _pandas, lambda f, p: _through(p, f.to_csv, pd.read_csv), False),
     ("pandas", "JSON", _pandas, lambda f, p: _through(p, f.to_json, pd.read_json), False),
@@ -422,7 +437,14 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
     ("pandas", "SQL by DuckDB", _pandas, lambda f, p: _sql(f).df(), False),
     ("pandas", "as a numpy array", _pandas, lambda f, p: f.to_numpy(), False),
     ("pandas", "as polars", _pandas, lambda f, p: pl.from_pandas(f), False),
-    ("pandas", "as Arrow", _pandas, lambda f, p: pa.table(f), True),
+    ("pandas", "as Arrow", _pandas, lambda f, p: pa.table(f), False),
+    (
+        "pandas",
+        "files with another ε in a folder, by its name",
+        _pandas,
+        lambda f, p: _in_folder(p, f, jrr.perturb_frame(_P, ASKED, 1.0)),
+        False,
+    ),
     (
         "polars",
         "rows chosen, sorted, sampled",
@@ -475,6 +497,21 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         lambda f, p: pa.concat_tables([f, f]),
         True,
     ),
+    (
+        "Arrow",
+        "`concat_tables` with another ε",
+        _arrow,
+        lambda f, p: pa.concat_tables([f, jrr.perturb_frame(_A, ASKED, 1.0)]),
+        False,
+    ),
+    (
+        "Arrow",
+        "`concat_tables` with answers",
+        _arrow,
+        lambda f, p: pa.concat_tables([f, _A]),
+        False,
+    ),
+    ("Arrow", "`join`", _arrow, lambda f, p: f.join(pa.table(_other), "name"), True),
     (
         "Arrow",
         "Parquet",
@@ -563,9 +600,31 @@ def test_the_mechanism_is_kept_or_the_estimate_refused(way: Any, tmp_path: Path)
     if kept:
         assert estimated() > 0
     else:
-        refusals = (ArgumentError, pl.exceptions.PolarsError)  # polars refuses CSV by itself
+        # polars and Arrow refuse CSV, and to join what differs, by themselves.
+        refusals = (ArgumentError, pl.exceptions.PolarsError, pa.ArrowInvalid)
         with pytest.raises(refusals):
             estimated()
+
+
+def test_frames_that_arrow_joined_before_it_knew_the_type_are_refused() -> None:
+    """Columns of different mechanisms are one column then, which says that of the first."""
+    header = tables.headers_of(_arrow())["bribe"].to_json()
+    told = {"ARROW:extension:name": "jrr.report", "ARROW:extension:metadata": header}
+    field = pa.field("bribe", pa.string(), metadata=told)
+    early = pa.table([["no", "yes"] * 30], pa.schema([field]))
+    with pytest.raises(ArgumentError, match=r"read after jrr.tables was imported"):
+        jrr.estimate_frame(early)
+
+
+def test_a_folder_is_read_with_its_partitions(tmp_path: Path) -> None:
+    reports = _pandas()
+    reports.to_parquet(tmp_path / "parts", partition_cols=["region"])
+    found = rows_of(jrr.estimate_frame(tmp_path / "parts", by="region"))
+    expected = rows_of(jrr.estimate_frame(reports, by="region"))
+    assert [row["share"] for row in found] == [row["share"] for row in expected]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(ArgumentError, match="folder of Parquet files that exists"):
+        jrr.estimate_frame(tmp_path / "none")
 
 
 def test_the_table_of_the_documents_is_this_one() -> None:

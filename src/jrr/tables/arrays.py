@@ -61,7 +61,9 @@ def plain_column(array: Any) -> Any:
 
 
 def _usual(array: Any) -> Any:
-    """One kind of text and one of bytes, of the several that Arrow has."""
+    """One kind of text and one of bytes, of the several that Arrow has; of reports, these alone."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     if pa.types.is_dictionary(array.type):
         names = _usual(array.dictionary)
         return pa.DictionaryArray.from_arrays(array.indices, names, ordered=array.type.ordered)

@@ -36,8 +36,8 @@ def regress_frame(
     sensitive answer, which may be another one.
 
     Args:
-        frame: what `perturb_frame` made, or a Parquet file of it. Rows in which a question of the
-            formula has no report are left out.
+        frame: what `perturb_frame` made, or a Parquet file or folder of it. Rows in which a
+            question of the formula has no report are left out.
         formula: what is explained ~ what explains it, by names of columns.
         value: the answer that counts as yes, by its label or its number.
         link: "logit" or "identity".
@@ -88,7 +88,7 @@ def items_of(
     """Questions of a frame as `jrr.analysis` takes them, of the rows that have reports of all.
 
     Args:
-        frame: what `jrr.perturb_frame` made, or a Parquet file of it.
+        frame: what `jrr.perturb_frame` made, or a Parquet file or folder of it.
         *questions: some of its columns of reports; none: all of them.
         headers: column -> header, where the frame lost them.
 

@@ -1,9 +1,9 @@
 """Data frames in, data frames out: pandas, polars and Arrow; nothing is written to disk.
 
 A perturbed column carries its header (jrr.tables.header). In Arrow and polars it is the column's
-type, an extension type named `jrr.report`, which Parquet files keep. pandas has no such types: it
-stands in `attrs["jrr"]`, which pandas writes into Parquet files and reads again. Where it was
-lost, nothing is estimated (docs/decisions/0067-frames.md).
+type (jrr.tables.report_type), which Parquet files keep. In pandas it stands in `attrs["jrr"]`,
+which pandas writes into Parquet files and reads again. Where it was lost, nothing is estimated
+(docs/decisions/0067-frames.md).
 """
 
 import json
@@ -48,14 +48,18 @@ from jrr.tables.header import Header, SharedBudget
 from jrr.tables.labels import Labels, NumberAnswers
 from jrr.tables.names import CARDED, GROUP
 from jrr.tables.perturbing import header_of, read_answers, respond
+from jrr.tables.report_type import NAME, ReportType
 from jrr.tables.reports import ReportFiles
 
 KEY = "jrr"  # of pandas' attrs: column -> header
-_TYPE, _TYPE_NAME, _TYPE_HEADER = "jrr.report", b"ARROW:extension:name", b"ARROW:extension:metadata"
 _OPTIONS = ("labels", "number", "bins", "clip", "skip_missing", "mechanism", "cards", "cardless")
 _LOST = (
     "a frame whose columns say which mechanism made them: pandas keeps that in attrs, which "
     "to_csv, to_dict and some joins lose; keep the frame as Parquet, or give headers="
+)
+_TOO_EARLY = (
+    "read after jrr.tables was imported: until then Arrow joins columns of different mechanisms; "
+    "import it first, or give the name of the file"
 )
 _ROUNDING = 1 - 2**-50  # so that the parts of ε, as floating-point numbers, do not exceed the whole
 _RESULT = pa.schema(
@@ -127,10 +131,10 @@ def perturb_frame(
     if _is_of(frame, "pandas") and hasattr(frame, "columns"):
         _check_names(frame, columns)
     whole = data_frame(frame)
-    if _headers_in(whole):
+    if _headers_in(whole.schema):
         raise checks.refusal(
             "frame",
-            list(_headers_in(whole)),
+            list(_headers_in(whole.schema)),
             "without reports: a column that is "
             "perturbed twice, or later than others, makes the stated ε wrong; name all at once",
         )
@@ -162,7 +166,7 @@ def estimate_frame(
     """Estimate shares and means from a frame of reports.
 
     Args:
-        frame: what `perturb_frame` made, whole or in part, or a Parquet file of it.
+        frame: what `perturb_frame` made, whole or in part, or a Parquet file or folder of it.
         columns: which of its questions; None: all.
         by: public columns: one estimate for each combination of their values. Groups of fewer than
             `min_cell` reports are left out, with a warning that says how many.
@@ -223,7 +227,7 @@ def headers_of(frame: Any) -> dict[str, Header]:
     """What the columns of a frame of reports say of themselves: column -> header.
 
     Args:
-        frame: what `jrr.perturb_frame` made, or a Parquet file of it.
+        frame: what `jrr.perturb_frame` made, or a Parquet file or folder of it.
 
     Returns:
         Column -> header, with its mechanism, its ε and what a person loses in all (`shared`);
@@ -232,7 +236,7 @@ def headers_of(frame: Any) -> dict[str, Header]:
     Raises:
         DamagedError: where what they say cannot be used.
     """
-    return _headers_in(read_frame(frame))
+    return _headers_in(read_frame(frame).schema)
 
 
 def _column(table: WholeTable, name: str, how: Any) -> _Column:
@@ -362,9 +366,9 @@ def _assembled(frame: Any, whole: Any, others: list[str], made: _Made) -> Any:
     table = whole.select(kept).replace_schema_metadata(None)
     for name, labelled in columns.items():
         array = plain_column(labelled)  # polars cannot hand over an extension of categories
-        told = {_TYPE_NAME: _TYPE.encode(), _TYPE_HEADER: headers[name].to_json().encode()}
+        typed = ReportType(array.type, headers[name].to_json())
         place = table.column_names.index(name)
-        table = table.set_column(place, pa.field(name, array.type, metadata=told), array)
+        table = table.set_column(place, name, pa.ExtensionArray.from_storage(typed, array))
     for name, array in carded.items():
         table = table.append_column(name, array)
     return _same_kind(frame, table)
@@ -382,19 +386,29 @@ def _same_kind(frame: Any, table: Any) -> Any:
 
 
 def read_frame(frame: Any) -> Any:
-    """A frame, or a Parquet file of one, as an Arrow table with its metadata."""
+    """A frame, or a Parquet file or folder of one, as an Arrow table with its metadata."""
     if not isinstance(frame, str | os.PathLike):
-        return data_frame(frame)
+        whole = data_frame(frame)
+        # What pandas told of an Arrow table is that of the first where several were joined.
+        return whole if _is_of(frame, "pandas") else whole.replace_schema_metadata(None)
     path = Path(frame)
-    if not path.is_file():
-        raise checks.refusal("frame", str(path), "a data frame, or a Parquet file that exists")
+    parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not parts or not parts[0].is_file():
+        allowed = "a data frame, or a Parquet file or folder of Parquet files that exists"
+        raise checks.refusal("frame", str(path), allowed)
+    told = []
+    for part in parts:
+        with readable(part):
+            told.append(_headers_in(pq.read_schema(part)))
+            if told[0] != told[-1]:
+                raise checks.refusal("frame", str(part), f"of the same reports as {parts[0]}")
     with readable(path):
         return data_frame(pq.read_table(path))
 
 
 def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str, Header]:
     """The headers of a frame, or those given instead; where there are none it is refused."""
-    known = _headers_in(whole) if headers is None else dict(headers)
+    known = _headers_in(whole.schema) if headers is None else dict(headers)
     if not known:
         raise checks.refusal("frame", whole.column_names, _LOST)
     if not all(isinstance(header, Header) for header in known.values()):
@@ -403,18 +417,18 @@ def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str,
     return known
 
 
-def _headers_in(whole: Any) -> dict[str, Header]:
+def _headers_in(schema: Any) -> dict[str, Header]:
     """Column -> header, by the types of the columns or by what pandas says of them."""
     found: dict[str, Header] = {}
-    for field in whole.schema:
-        told = field.metadata or {}
-        if told.get(_TYPE_NAME) == _TYPE.encode():
-            text = told.get(_TYPE_HEADER, b"").decode("utf-8", "replace")
-            found[field.name] = Header.from_json(text, f"column {field.name}")
+    for field in schema:
+        if isinstance(field.type, ReportType):
+            found[field.name] = Header.from_json(field.type.header, f"column {field.name}")
+        elif (field.metadata or {}).get(b"ARROW:extension:name") == NAME.encode():
+            raise checks.refusal("frame", field.name, _TOO_EARLY)
     try:
-        attributes = json.loads((whole.schema.metadata or {}).get(b"pandas", b"{}"))
+        attributes = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         documents = attributes.get("attributes", {}).get(KEY, {})
-        in_frame = {name: documents[name] for name in whole.column_names if name in documents}
+        in_frame = {name: documents[name] for name in schema.names if name in documents}
     except (ValueError, TypeError, AttributeError):
         raise DamagedError(f"attrs[{KEY!r}] must be an object of columns and headers") from None
     for name, document in in_frame.items():
