@@ -224,7 +224,7 @@ def test_what_is_refused(arguments: dict[str, Any], match: str) -> None:
 def test_estimates_that_are_refused() -> None:
     reports = jrr.perturb_frame(pd.DataFrame(DATA), ASKED, 2.0, keep=["region"])
     assert list(reports.columns) == ["bribe", "job", "region"]
-    with pytest.raises(ArgumentError, match="without reports"):
+    with pytest.raises(ArgumentError, match="answers, not reports"):
         jrr.perturb_frame(reports, {"region": ["north", "south"]}, 1.0)
     with pytest.raises(ArgumentError, match="columns must be one of"):
         jrr.estimate_frame(reports, ["region"])
@@ -614,6 +614,24 @@ def test_frames_that_arrow_joined_before_it_knew_the_type_are_refused() -> None:
     early = pa.table([["no", "yes"] * 30], pa.schema([field]))
     with pytest.raises(ArgumentError, match=r"read after jrr.tables was imported"):
         jrr.estimate_frame(early)
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_reports_are_not_perturbed_again_by_another_way(kind: str, tmp_path: Path) -> None:
+    reports = jrr.perturb_frame(MAKE[kind](DATA), ASKED, 2.0)
+    frame, out = tmp_path / "frame.parquet", tmp_path / "again.parquet"
+    _write(reports, frame)
+    file, csv = tmp_path / "reports.parquet", tmp_path / "reports.csv"
+    for made in (file, csv):
+        tables.perturb(
+            MAKE[kind](DATA), "job", made, epsilon=1.0, labels=ASKED["job"], keep=["region"]
+        )
+    for data in (reports, frame, file, csv):
+        with pytest.raises(ArgumentError, match="data must be answers, not reports"):
+            tables.perturb(data, "region", out, epsilon=1.0, labels=["north", "south"])
+    assert not out.exists()
+    with pytest.raises(ArgumentError, match=r"read by jrr.estimate_frame"):
+        tables.estimate(frame)
 
 
 def test_a_folder_is_read_with_its_partitions(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Rows from and to CSV, Parquet and Arrow files, in batches; a file is whole or not there."""
 
 import contextlib
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,8 @@ from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.tables.arrays import arrow_array, declared_names, plain_column
 from jrr.tables.foreign import find_writing, is_foreign, read_foreign
 from jrr.tables.names import SURVEY
+from jrr.tables.report_type import AGAIN, headers_told
+from jrr.telemetry.report_lines import is_header
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata
@@ -75,6 +78,7 @@ class Table:
     """
 
     declared: Mapping[str, tuple[str, ...]] = {}
+    carried: Mapping[str, str] = {}  # column of a frame of reports -> its header
 
     def __init__(
         self, path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
@@ -106,6 +110,7 @@ class Table:
             self.types: dict[str, Any] = {field.name: field.type for field in schema}
         self.rows: int | None = rows  # where the file says so
         self._metadata = schema.metadata or {}
+        self.carried = headers_told(schema)
 
     @property
     def header_text(self) -> str | None:
@@ -238,15 +243,33 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
     if not isinstance(data, str | os.PathLike):
         if delimiter is not None or encoding is not None:
             raise ArgumentError("delimiter and encoding must be left out for a data frame")
-        return WholeTable(data_frame(data, "data"), Path("data frame"), text=False)
+        whole = data_frame(data, "data")
+        _refuse_reports(headers_told(whole.schema))
+        return WholeTable(whole, Path("data frame"), text=False)
     path = Path(data)
     if not is_foreign(path):
-        return Table(path, delimiter=delimiter, encoding=encoding)
+        table = Table(path, delimiter=delimiter, encoding=encoding)
+        _refuse_reports(table.carried or (table.columns if _says_reports(table) else ()))
+        return table
     if not path.is_file():
         raise checks.refusal("path", str(data), "a file that exists")
     if delimiter is not None or encoding is not None:
         raise ArgumentError(f"delimiter and encoding must be left out: {path.name} is no CSV file")
     return WholeTable(read_foreign(path), path, text=True)
+
+
+def _refuse_reports(columns: Collection[str]) -> None:
+    """Refuse what was perturbed already: such columns of a frame, or of a file of reports."""
+    if columns:
+        raise checks.refusal("data", list(columns), AGAIN)
+
+
+def _says_reports(table: Table) -> bool:
+    """Whether a file's own header says so; beside a CSV file may stand anybody's JSON."""
+    try:
+        return is_header(json.loads(table.header_text or "null"))
+    except (ValueError, RecursionError):
+        return False
 
 
 def data_frame(data: Any, argument: str = "frame") -> Any:

@@ -6,7 +6,6 @@ which pandas writes into Parquet files and reads again. Where it was lost, nothi
 (docs/decisions/0067-frames.md).
 """
 
-import json
 import math
 import os
 import warnings
@@ -48,18 +47,13 @@ from jrr.tables.header import Header, SharedBudget
 from jrr.tables.labels import Labels, NumberAnswers
 from jrr.tables.names import CARDED, GROUP
 from jrr.tables.perturbing import header_of, read_answers, respond
-from jrr.tables.report_type import NAME, ReportType
+from jrr.tables.report_type import AGAIN, KEY, ReportType, headers_told
 from jrr.tables.reports import ReportFiles
 
-KEY = "jrr"  # of pandas' attrs: column -> header
 _OPTIONS = ("labels", "number", "bins", "clip", "skip_missing", "mechanism", "cards", "cardless")
 _LOST = (
     "a frame whose columns say which mechanism made them: pandas keeps that in attrs, which "
     "to_csv, to_dict and some joins lose; keep the frame as Parquet, or give headers="
-)
-_TOO_EARLY = (
-    "read after jrr.tables was imported: until then Arrow joins columns of different mechanisms; "
-    "import it first, or give the name of the file"
 )
 _ROUNDING = 1 - 2**-50  # so that the parts of ε, as floating-point numbers, do not exceed the whole
 _RESULT = pa.schema(
@@ -131,13 +125,8 @@ def perturb_frame(
     if _is_of(frame, "pandas") and hasattr(frame, "columns"):
         _check_names(frame, columns)
     whole = data_frame(frame)
-    if _headers_in(whole.schema):
-        raise checks.refusal(
-            "frame",
-            list(_headers_in(whole.schema)),
-            "without reports: a column that is "
-            "perturbed twice, or later than others, makes the stated ε wrong; name all at once",
-        )
+    if found := headers_told(whole.schema):
+        raise checks.refusal("frame", list(found), AGAIN)
     table = WholeTable(whole, Path("data frame"), text=False)
     keep = [keep] if isinstance(keep, str) else keep
     others = [name for name in table.columns if name not in columns] if keep is None else list(keep)
@@ -418,22 +407,9 @@ def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str,
 
 
 def _headers_in(schema: Any) -> dict[str, Header]:
-    """Column -> header, by the types of the columns or by what pandas says of them."""
-    found: dict[str, Header] = {}
-    for field in schema:
-        if isinstance(field.type, ReportType):
-            found[field.name] = Header.from_json(field.type.header, f"column {field.name}")
-        elif (field.metadata or {}).get(b"ARROW:extension:name") == NAME.encode():
-            raise checks.refusal("frame", field.name, _TOO_EARLY)
-    try:
-        attributes = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-        documents = attributes.get("attributes", {}).get(KEY, {})
-        in_frame = {name: documents[name] for name in schema.names if name in documents}
-    except (ValueError, TypeError, AttributeError):
-        raise DamagedError(f"attrs[{KEY!r}] must be an object of columns and headers") from None
-    for name, document in in_frame.items():
-        found.setdefault(name, Header.from_json(json.dumps(document), f"column {name}"))
-    return found
+    """Column -> header."""
+    told = headers_told(schema)
+    return {name: Header.from_json(text, f"column {name}") for name, text in told.items()}
 
 
 def _to_column(header: Header, reports: NDArray[Any]) -> Any:

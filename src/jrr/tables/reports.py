@@ -76,6 +76,8 @@ def open_reports(
             "a survey's answers as Parquet: export them again with jrr survey export -o "
             f"{table.path.with_suffix('.parquet').name}",
         )
+    if table.carried:
+        raise checks.refusal(f"{path}", list(table.carried), "read by jrr.estimate_frame, a frame")
     if text is None:
         missing = f"{sidecar(table.path)}, which is missing" if table.format == "csv" else "none"
         raise DamagedError(
