@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import jrr
 from jrr.errors import ArgumentError, DamagedError
@@ -305,6 +306,33 @@ def test_auto_is_the_best_number() -> None:
     assert margins["all"] == margins[5]
     told = made.to_dict()["questions"][0]
     assert told["asked"] == 1.0
+
+
+@pytest.mark.parametrize("people", [20, 40, 100, 300])
+@pytest.mark.parametrize("questions", [3, 8, 15])
+def test_every_question_has_answers_enough_for_a_result(people: int, questions: int) -> None:
+    """Of fewer than min_cell a survey is not closed: but by a rare chance there are as many."""
+    several = [FIVE[0] | {"name": f"q{at}"} for at in range(questions)]
+
+    def too_few(fewest: int) -> float:
+        options = PlanOptions(fewest=fewest)
+        planned = plan_draft(shared.asked(*several, epsilon=2.0), people, options=options)
+        share = planned.questions[0].asked
+        missed = stats.binom.cdf(19, people, share) if share < 1 else 0.0
+        return questions * float(missed)
+
+    assert too_few(20) < 1e-3
+    if (people, questions) == (100, 15):
+        assert too_few(0) > 0.5  # as it would be asked for the smallest errors alone
+
+
+def test_surveys_plan_for_their_own_smallest_result() -> None:
+    draft = shared.asked(*(FIVE[0] | {"name": f"q{at}"} for at in range(15)), epsilon=2.0)
+    usual, small, pilot = (
+        shared.survey_of(draft, people=100, **options).together[0].ask
+        for options in ({}, {"min_cell": 5}, {"pilot": True})
+    )
+    assert usual > small >= pilot
 
 
 def test_closed_decks_ask_everybody_everything() -> None:

@@ -23,6 +23,7 @@ from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import most_asked, truth_of
 
 AUTO, ALL = "auto", "all"
+_SURELY = 4.0  # standard deviations by which fewer may be asked a question than expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +149,7 @@ def plan_block(
     frequency: Frequency = None,
     lost: float = LOST,
     mechanism: str = "mrr",
+    fewest: int = 0,
 ) -> BlockPlan:
     """The most accurate way to ask several items with one coin.
 
@@ -168,6 +170,8 @@ def plan_block(
         frequency: what is known of the answers beforehand.
         lost: the share of cards that are dealt and never reported with.
         mechanism: "mrr", or "rr" without cards.
+        fewest: answers that a question needs for a result: "auto" asks each person so many
+            questions that each of these has as many, but by a rare chance.
 
     Returns:
         The plan.
@@ -192,7 +196,7 @@ def plan_block(
         raise checks.refusal("margins", margins, f"{len(listed)} numbers above 0")
     plans = []
     checks.integer("n", n, 2)
-    for asked in _numbers_to_try(listed, ask if announced or ask != AUTO else ALL):
+    for asked in _numbers_to_try(listed, ask if announced or ask != AUTO else ALL, n, fewest):
         if asked < len(listed) and not announced:
             raise checks.refusal("ask", ask, "'all' with a closed deck: other cards would be lost")
         people = max(2, round(n * asked / len(listed)))
@@ -237,7 +241,17 @@ def _kept_behind(coin: Coin, epsilon: float, step: float) -> float:
     return min(1.0, spread * math.expm1(epsilon) / left) if left > 0 else 1.0
 
 
-def _numbers_to_try(sizes: tuple[tuple[int, ...], ...], ask: int | str) -> list[int]:
+def _least(n: int, share: float) -> float:
+    """Answers that a question has but by a rare chance, which is asked of a share of n people.
+
+    Who is asked everything answers everything, however few people there are.
+    """
+    return n * share - _SURELY * math.sqrt(n * share * (1 - share)) if share < 1 else math.inf
+
+
+def _numbers_to_try(
+    sizes: tuple[tuple[int, ...], ...], ask: int | str, n: int, fewest: int
+) -> list[int]:
     """Numbers of questions to ask, whose combinations can be told."""
     fitting = [
         asked
@@ -248,7 +262,11 @@ def _numbers_to_try(sizes: tuple[tuple[int, ...], ...], ask: int | str) -> list[
         allowed = f"questions of at most {MOST_COMBINATIONS:,} combinations each"
         raise checks.refusal("sizes", list(map(list, sizes)), allowed)
     if ask == AUTO:
-        return fitting
+        enough = [asked for asked in fitting if _least(n, asked / len(sizes)) >= fewest]
+        if not enough:
+            allowed = f"{fewest:,} for each question, of which {fitting[-1]} can be asked together"
+            raise checks.refusal("n", n, allowed)
+        return enough
     asked = len(sizes) if ask == ALL else checks.integer("ask", ask, 1, len(sizes))
     if asked not in fitting:
         allowed = f"at most {fitting[-1]}: more have above {MOST_COMBINATIONS:,} combinations"

@@ -113,14 +113,17 @@ class SurveyRequest:
                 deck=self.deck,
                 dealing=self.dealing,
                 wave=self._wave,
+                fewest=self._fewest(),
             ),
         )
 
+    def _fewest(self) -> int:
+        return 1 if self.pilot else max(self.min_cell, self.min_batch)
+
     def planned_analyses(self) -> list[AnalysisPlan]:
         """What will come of each analysis that the draft names, and what will not be possible."""
-        fewest = max(self.min_cell, self.min_batch)
         waves = self.after or self.survey()
-        return plan_analyses(self.draft, self.plan(), fewest, waves, wave=self._wave)
+        return plan_analyses(self.draft, self.plan(), self._fewest(), waves, wave=self._wave)
 
     def _dealer_cap(self) -> float | None:
         """What is wished; in a later wave at most what the study's promise leaves for it."""

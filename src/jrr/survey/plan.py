@@ -17,6 +17,7 @@ from jrr._base import checks
 from jrr.dealing.interface import Dealing
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
+from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import DEALER_ABOVE, LOST, Frequency, Request
@@ -253,6 +254,7 @@ class PlanOptions:
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
     dealing: Dealing | None = None  # who deals; None: nothing is ruled out
     wave: int = 1  # which is planned: a later one has more cells
+    fewest: int = MIN_CELL  # answers that a question needs for a result
 
     @property
     def more(self) -> dict[str, Any]:
@@ -439,6 +441,7 @@ class _SharedPlan:
                 announced=self.wish.announced or bare,
                 lost=self.wish.lost,
                 mechanism="rr" if bare else "mrr",
+                fewest=self.wish.fewest,
             )
             if not self._can_deal(block.item(0)):
                 raise checks.refusal("ask", ask, "'auto' or 'all' where nobody deals masks")

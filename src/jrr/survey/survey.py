@@ -100,7 +100,8 @@ class Survey:
                 )
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
-            raise checks.refusal("closes", self.closes, f"later than the opening time, {self.opens}")
+            later = f"later than the opening time, {self.opens}"
+            raise checks.refusal("closes", self.closes, later)
         self._check_mechanisms()
         self._check_closing()
         self._check_servers()

@@ -51,7 +51,8 @@ def survey(
 
     read = Draft.read(draft)
     announced = False if closed_deck else read.announced_in()
-    wish = PlanOptions(dealer_epsilon=dealer_epsilon, lost=lost, announced=announced)
+    fewest = read.settings.get("min_cell", MIN_CELL)
+    wish = PlanOptions(dealer_epsilon=dealer_epsilon, lost=lost, announced=announced, fewest=fewest)
     with waiting("planning"):
         made = plan_draft(read, people, response=response, epsilon=epsilon, options=wish)
     with waiting("looking for how many people"):
@@ -86,7 +87,7 @@ def survey(
             )
     if read.open:
         lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
-    analyses = plan_analyses(read, made, read.settings.get("min_cell", MIN_CELL))
+    analyses = plan_analyses(read, made, fewest)
     lines += analysis_lines(analyses)
     is_apart = read.split == "together" and not made.together
     how = "a coin for each question" if is_apart else f"split by {read.split}"
