@@ -110,9 +110,7 @@ def _invite(request: PageRequest) -> Response:
             check_sure(request, "the collector then tells you who has answered")
             reminder = "unused"
         notes = notes_in(made_before)
-        invitations, left_out = to_remind(
-            operator, invitations, notes, unused=act == REMIND_UNUSED
-        )
+        invitations, left_out = to_remind(operator, invitations, notes, unused=act == REMIND_UNUSED)
         said = f"Reminders for {len(invitations):,} people were downloaded."
         if not invitations:
             said = "Nobody is left to remind."

@@ -396,8 +396,8 @@ def in_words(error: JrrError | Problem) -> str:
         name, question = of_question.groups()
         named = "Wanted margin" if name == "margin" else FIELD_WORDS.get(name, name)
         words = f"{named}, in “{question}”,{must}{rest}".replace("above low=", "above From, ")
-    for option, here in _INSTEAD.items():
-        words = words.replace(option, here)
+    for option, instead in _INSTEAD.items():
+        words = words.replace(option, instead)
     words = _SETTINGS.sub(lambda found: f"“{FIELD_WORDS[found[0]]}”", words)
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 

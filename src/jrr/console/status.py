@@ -100,4 +100,3 @@ def party_status(store: Any, connection: Connection, stored: Any) -> DealingStat
         closes=stored.closes,
         burned=stored.state == CLOSED and not is_kept,
     )
-
