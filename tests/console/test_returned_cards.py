@@ -1,5 +1,7 @@
 """How many cards a dealer says are lost: those of questions that somebody was not asked are not."""
 
+from typing import Any
+
 import pytest
 
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
@@ -22,11 +24,11 @@ NAMES = ("a", "b", "c", "d")
 def test_no_card_is_lost_of_a_question_that_was_not_asked(
     servers: Servers, ask: int | str, has_branches: bool, verified: bool
 ) -> None:
-    asked = [{"name": name, "kind": "yes-no", "text": f"{name}?"} for name in NAMES]
+    yes_no = {"kind": "yes-no", "text": "Did you?"}
+    asked: list[dict[str, Any]] = [yes_no | {"name": name} for name in NAMES]
     if has_branches:
-        asked = [one | {"only_if": {"region": [where]}} for one, where in zip(
-            asked, ["north", "south"] * 2, strict=True
-        )]  # fmt: skip
+        for question, region in zip(asked, ["north", "south"] * 2, strict=True):
+            question["only_if"] = {"region": [region]}
     document = {
         **{"title": "Lost cards", "epsilon": 4.0, "ask": ask},
         **{"split": "even" if has_branches else "together", "questions": [REGION, *asked]},

@@ -161,7 +161,7 @@ MECHANISMS = pytest.mark.parametrize(
 @MECHANISMS
 def test_raked_and_poststratified_shares_are_those_of_linearisation(mechanism: Any) -> None:
     cells, columns = weighted_survey(mechanism)
-    designs = [
+    designs: list[tuple[list[tuple[str, ...]], list[list[int]]]] = [
         ([("dept",), ("gender",)], [[500, 300, 200], [450, 550]]),
         ([("gender", "dept")], [[200, 150, 100, 300, 150, 100]]),
     ]

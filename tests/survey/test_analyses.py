@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from jrr.cli.app import run
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError
 from jrr.estimation.told_sums import why_not_by
+from jrr.mechanisms.masked import MRR
 from jrr.planning.effects import group_stderr
 from jrr.survey.analyses import analysis_lines, lost_by_closing
 from jrr.survey.creation import SurveyRequest
@@ -84,7 +85,8 @@ def test_a_later_wave_has_a_sum_for_each_of_those_who_answered_before_and_not() 
     first = request_of("groups: dept × sex", waves=2)
     second = replace(first, after=first.survey())
     (planned,) = second.plan().questions
-    mechanism, people = second.survey().mechanisms["bribed"], round(planned.plan.request.reporters)
+    mechanism = cast(MRR, second.survey().mechanisms["bribed"])
+    people = round(planned.plan.request.reporters)
     columns = {
         "before": np.arange(people) % 2,
         "dept": np.arange(people) // 2 % 3,
@@ -103,7 +105,7 @@ def test_a_later_wave_has_a_sum_for_each_of_those_who_answered_before_and_not() 
 def test_every_kind_of_question_has_a_margin_in_a_regression() -> None:
     """Of a scale nothing was said, and of a number it would have been log odds."""
     mood = {"name": "mood", "kind": "scale", "low": 1, "high": 3, "text": "?"}
-    asked = {"questions": [*OPEN, mood, DAYS], "split": "even", "epsilon": 4.0}
+    asked: dict[str, Any] = {"questions": [*OPEN, mood, DAYS], "split": "even", "epsilon": 4.0}
     (found,) = request_of("regression: sex", **asked).planned_analyses()
     line = analysis_lines([found])[0]
     assert re.fullmatch(r"regression: sex: mood ±[\d.]+ of the log odds, days ±[\d.]+", line), line

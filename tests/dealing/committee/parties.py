@@ -109,13 +109,19 @@ def hands(survey: Survey, people: Sequence[bytes], outcomes: Sequence[DealtDeck]
     """Everybody's card, opened by its holder."""
     names = [name for name, _ in outcomes[0].members]
     mechanism = survey.dealt[0].for_people(len(names))
-    trees = [Tree(outcome.sealed) for outcome in outcomes]
+    trees = [(Tree(outcome.sealed), Tree(outcome.excess)) for outcome in outcomes]
     found = []
     for secret in people:
         slot = names.index(hashlib.sha256(secret).digest())
         shown = [
-            Envelope(slot, outcome.sealed[slot], tuple(tree.path(slot)))
-            for outcome, tree in zip(outcomes, trees, strict=True)
+            Envelope(
+                slot,
+                outcome.sealed[slot],
+                tuple(tree.path(slot)),
+                outcome.excess[slot],
+                tuple(checked.path(slot)),
+            )
+            for outcome, (tree, checked) in zip(outcomes, trees, strict=True)
         ]
         key = card_key(secret, survey.hash)
         found.append(open_card(mechanism, key, outcomes[0].record, shown))

@@ -187,7 +187,7 @@ def test_bytes_that_are_no_vector_are_refused() -> None:
 # What a party serves ----------------------------------------------------------------------------
 
 RECORD = Record("ab" * 32, 5, 7, ("00" * 32, "11" * 32, "22" * 32), "33" * 32, "44" * 32, "55" * 32)
-ENVELOPE = Envelope(3, bytes(56), (bytes(32), b"\1" * 32))
+ENVELOPE = Envelope(3, bytes(56), (bytes(32), b"\1" * 32), bytes(12), (b"\2" * 32, bytes(32)))
 
 
 def test_records_and_envelopes_survive_json() -> None:
