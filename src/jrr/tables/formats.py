@@ -20,7 +20,7 @@ from jrr.tables.arrays import arrow_array, declared_names, plain_column
 from jrr.tables.foreign import find_writing, is_foreign, read_foreign
 from jrr.tables.names import SURVEY
 from jrr.tables.report_type import AGAIN, headers_told
-from jrr.telemetry.report_lines import is_header
+from jrr.telemetry.asked import is_header
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata

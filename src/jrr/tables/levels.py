@@ -27,7 +27,7 @@ from jrr.tables.folders import open_table
 from jrr.tables.formats import Table, check_output, damage_of, format_of, sidecar, write
 from jrr.tables.header import SEARCHED
 from jrr.tables.names import CARDED
-from jrr.telemetry.asked import Asked, asked_from_dict
+from jrr.telemetry.asked import Asked, asked_from_dict, is_header
 from jrr.telemetry.heavy_hitters import HeavyHitters, of_level
 from jrr.telemetry.prefix_search import FrequentStrings
 from jrr.telemetry.range_estimates import RangeEstimate
@@ -35,7 +35,6 @@ from jrr.telemetry.ranges import RangeTree
 from jrr.telemetry.report_lines import (
     damage_in,
     header_of,
-    is_header,
     open_lines,
     read_reports,
     write_lines,

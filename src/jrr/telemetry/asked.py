@@ -33,6 +33,15 @@ class Asked(Protocol):
         """All reports, as `estimate` or `find` takes them."""
 
 
+def is_header(document: object) -> bool:
+    """Whether this is what `report_lines.header_of` makes, as far as one can see at once."""
+    return (
+        isinstance(document, dict)
+        and document.get("holds") == "reports"
+        and isinstance(document.get("mechanism"), dict)
+    )
+
+
 def asked_from_dict(document: object) -> Asked:
     """The mechanism, Longitudinal, HeavyHitters or RangeTree that its `to_dict` wrote.
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from jrr._base import checks
 from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, DamagedError
-from jrr.telemetry.asked import Asked, asked_from_dict
+from jrr.telemetry.asked import Asked, asked_from_dict, is_header
 
 VERSION = 1
 ENDINGS = (".jsonl", ".ndjson")
@@ -183,15 +183,6 @@ def open_lines(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise DamagedError(f"{path} must name its columns in a list of texts, got {columns!r}")
     return header, _documents(path)
-
-
-def is_header(document: object) -> bool:
-    """Whether this is what `header_of` makes, as far as one can see at once."""
-    return (
-        isinstance(document, dict)
-        and document.get("holds") == "reports"
-        and isinstance(document.get("mechanism"), dict)
-    )
 
 
 def split_line(line: object, columns: Sequence[str]) -> tuple[Any, list[Any]]:
