@@ -337,7 +337,7 @@ DEALERS: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "seeds": (told("seeds", lambda text: "00" * 32 + text[64:]), "other noise seeds"),
     "too few seeds": (told("seeds", lambda text: text[64:]), "not opened all other slots"),
     "the kept seed": (told("kept", lambda _: "11" * 32), "other noise seeds"),
-    "the path": (told("path", lambda path: path[::-1]), "other noise seeds"),
+    "the path": (told("path", lambda path: ["00" * 32, *path[1:]]), "other noise seeds"),
     "the noise that is used": (
         told("commitments", lambda _: [base(9).hex()]),
         "noise is not what follows from its seeds",

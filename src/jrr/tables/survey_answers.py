@@ -52,8 +52,7 @@ def estimate_survey(
             without min_cell, the smallest group that the survey's collector shows.
 
     Returns:
-        Name of the question (of "several", one for each of its labels) -> its result; questions
-        that nobody answered are left out.
+        Name of each question that somebody answered ("several": of each label) -> its result.
 
     Raises:
         ArgumentError: where the file is no such export, or an argument is refused.
