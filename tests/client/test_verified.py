@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from jrr.cli.app import cli
 from jrr.client.ending import Ending, dealer_sums
 from jrr.client.operator import new_invitations
+from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.verified import noise
@@ -24,6 +25,7 @@ from jrr.dealing.verified.group import ORDER, base, number_bytes
 from jrr.dealing.verified.laws import Sums
 from jrr.dealing.verified.questions import sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
+from jrr.planning.liars import liar_bias
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply
 from jrr.servers.dealer.store import DealerStore
@@ -719,6 +721,12 @@ def test_two_announcements_are_checked_each(tmp_path: Path) -> None:
     assert check_record(survey, both) == [12, 12]
     assert both["dealers"][0] == first["dealers"][0]
     assert both["dealers"][1]["nonce"] != first["dealers"][0]["nonce"]
+    document, file = tmp_path / "survey.json", tmp_path / "record.json"
+    document.write_bytes(survey.to_bytes())
+    file.write_text(json.dumps(both))
+    command = ["audit", "cards", str(document), "--record", str(file), "--json"]
+    found = json.loads(CliRunner().invoke(cli, command).output)
+    assert found["cards"] == {"dealer": 12, "dealer, announcement 2": 12}
     swapped = both | {"dealers": both["dealers"][::-1]}
     with pytest.raises(IntegrityError, match="of another announcement"):
         check_record(survey, swapped)
@@ -750,6 +758,15 @@ def test_others_are_as_before(tmp_path: Path) -> None:
     assert house.everybody.close(Ending())["collector"]["settled"]
     with pytest.raises(ProtocolError, match="not verified"):
         house.everybody.at_collector().get(f"{survey.path}/record")
+
+
+def test_the_report_says_of_a_liar_what_the_plan_says(tmp_path: Path) -> None:
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    house.everybody.close(Ending())
+    report = survey_report(house.everybody, ReportWish())
+    mechanism = house.survey.mechanisms["drinks"]
+    assert report.one_liar == (liar_bias(mechanism, verified=True), liar_bias(mechanism))
 
 
 def test_a_changed_record_is_refused(tmp_path: Path) -> None:
@@ -792,6 +809,16 @@ def test_a_changed_record_is_refused(tmp_path: Path) -> None:
     found = audited(record)
     assert found.exit_code == 0, found.output
     assert json.loads(found.output)["cards"] == {"dealer": 12}
+    nothing = audited(record | {"dealers": [None]})
+    assert json.loads(nothing.output)["cards"] == {"dealer": 0}
+
+    def damaged(part: dict[str, Any]) -> None:
+        part["slots"] = None
+
+    other = deepcopy(record)
+    damaged(other["dealers"][0])
+    with pytest.raises(IntegrityError, match="drinks: what was told is incomplete or damaged"):
+        check_record(house.survey, other)
     for change in (left_out, forged, another_nonce):
         other = deepcopy(record)
         change(other["dealers"][0])

@@ -106,8 +106,10 @@ def check_part(survey: "Survey", at: int, promise: "Promise", part: Any) -> int:
             for question, groups in sums.questions.items()
         }
         check_sums(named, promise, part["committed"], part["slots"], cards, told, part["openings"])
-    except (JrrError, KeyError, TypeError) as error:
+    except JrrError as error:
         raise IntegrityError(f"{name}: {error}") from None
+    except (KeyError, TypeError, ValueError):
+        raise IntegrityError(f"{name}: its part of the record is incomplete or damaged") from None
     lists = [names for groups in named.serials.values() for names in groups.values()]
     return len({one for some in lists for one in some})
 

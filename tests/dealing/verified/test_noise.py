@@ -96,6 +96,18 @@ def test_another_opening_is_refused() -> None:
             check_opening(promise, SUMS, REQUEST, 3, LAW, told, opened)
 
 
+@pytest.mark.parametrize("slot", [SLOTS, -1, True])
+def test_a_slot_that_nobody_can_draw_is_refused(slot: int) -> None:
+    """A record that names one: all slots are opened, and any noise would be used."""
+    seeds, promise = promised()
+    opening = seeds.open(REQUEST, 0, LAW)
+    every = (seeds._seed(REQUEST.number, 0), *opening.seeds)
+    lied = replace(opening, seeds=every, commitments=(commit(50, 1), commit(0, 2)))
+    committed = seeds.commit(REQUEST, LAW)
+    with pytest.raises(IntegrityError, match="one of those that were committed to"):
+        check_opening(promise, SUMS, REQUEST, slot, LAW, committed, lied)
+
+
 def test_a_lie_in_one_slot_passes_in_one_of_so_many() -> None:
     """The dealer puts +50 into one slot, and hopes that it is drawn: exactly one slot lets it."""
     seeds, promise = promised()

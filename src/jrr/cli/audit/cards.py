@@ -45,7 +45,11 @@ def cards(survey: Path, record: Path | None, keep: Path | None, ca: Path | None)
         counts = check_record(held, _parsed(read))
     if keep is not None:
         keep.write_bytes(read)
-    names = [held.dealing.server_name(number) for number in range(len(counts))]
+    rounds = (divmod(at, len(held.dealing.addresses)) for at in range(len(counts)))
+    names = [
+        held.dealing.server_name(number) + (f", announcement {made + 1}" if made else "")
+        for made, number in rounds
+    ]
     by_name = dict(zip(names, counts, strict=True))
     facts: dict[str, Any] = {
         "survey": held.hash,
@@ -54,7 +58,9 @@ def cards(survey: Path, record: Path | None, keep: Path | None, ca: Path | None)
     }
     show(
         facts,
-        "Every sum is that of the cards that its dealer signed, with the noise that it promised.",
+        "Every sum is that of the cards that its dealer signed, with the noise that it promised."
+        if any(counts)
+        else "No card is in any sum: there was nothing to check.",
         (
             f"{name}: {counted(count, 'card', 'cards')}"
             for name, count in zip(names, counts, strict=True)

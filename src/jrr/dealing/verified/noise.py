@@ -149,6 +149,8 @@ def check_opening(
     Raises:
         IntegrityError: It was not.
     """
+    if type(slot) is not int or not 0 <= slot < SLOTS:  # beyond them any noise could be used
+        raise IntegrityError("the slot that is used must be one of those that were committed to")
     others = [one for one in range(SLOTS) if one != slot]
     sizes = len(opening.seeds) == len(others) and len(opening.commitments) == law.numbers
     if not sizes:

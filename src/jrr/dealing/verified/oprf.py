@@ -5,7 +5,6 @@ anybody asks. Nothing is blinded here: the dealer may know what it is asked for.
 """
 
 import hashlib
-import secrets
 from dataclasses import dataclass
 
 from jrr.dealing.verified.group import (
@@ -15,6 +14,7 @@ from jrr.dealing.verified.group import (
     number_bytes,
     plus,
     point_of,
+    random_number,
     read_number,
     read_point,
     times,
@@ -52,19 +52,18 @@ def public_key(secret: int) -> bytes:
     return base(secret)
 
 
-def evaluate(secret: int, given: bytes, randomness: int | None = None) -> tuple[bytes, Evaluation]:
+def evaluate(secret: int, given: bytes) -> tuple[bytes, Evaluation]:
     """The value for what is given, and what shows that it is the right one.
 
     Args:
         secret: The secret key.
         given: Any bytes, up to 65,535.
-        randomness: Of the proof, for test vectors; None: fresh.
     """
     asked = _hash_to_group(given)
     element = times(secret, asked)
     public = public_key(secret)
     left, right = _composites(public, asked, element)
-    nonce = as_number(secrets.token_bytes(64)) if randomness is None else randomness
+    nonce = random_number()
     challenge = _challenge(public, left, right, base(nonce), times(nonce, left))
     answer = (nonce - challenge * secret) % ORDER
     proof = number_bytes(challenge) + number_bytes(answer)

@@ -11,7 +11,7 @@ from jrr.dealing.verified.keys import Promise, check_signature, hex_bytes
 from jrr.dealing.verified.noise import SEED, NoiseRequest, Opening, check_opening, check_sum
 from jrr.dealing.verified.proving import SignedCommitments
 from jrr.dealing.verified.questions import noise_laws, sums_of
-from jrr.errors import ArgumentError, DamagedError, IntegrityError
+from jrr.errors import ArgumentError, IntegrityError, JrrError
 
 if TYPE_CHECKING:
     from jrr.dealing.verified.dealer import VerifiedDecks
@@ -157,8 +157,10 @@ def check_sums(
             for at, number in enumerate(told[question][group]):
                 points = [card.commitments[at] for card in cards[question][group]]
                 check_sum(number, blindings[at], points, opening.commitments[at])
-        except (KeyError, DamagedError, TypeError, ValueError) as error:
+        except JrrError as error:
             raise IntegrityError(f"{where}: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise IntegrityError(f"{where}: what was told is incomplete or damaged") from None
 
 
 def _written(opening: Opening, blindings: Sequence[int]) -> dict[str, Any]:
