@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from PIL import Image
 
 import jrr
 from jrr.cli.app import run
-from jrr.planning.liars import liar_bias
 from jrr.planning.lost_cards import lost_cards
 from jrr.research.attacks import liar_bias as measured_liar_bias
 from jrr.research.attacks.catalogue import Setting
@@ -131,13 +131,12 @@ def test_what_one_liar_moves(
         ).counts[1]
         for reports in ([0, plan.mechanism.most_support], [0, 0])
     )
-    q, gain = float(plan.mechanism.moments.q[0]), float(plan.mechanism.moments.gain[0])
-    honest = (q + gain * 0.1) / gain  # of whom 10% hold the answer
+    honest = float(plan.mechanism.moments.q[0]) / float(plan.mechanism.moments.gain[0])
     assert plan.one_liar == pytest.approx(moved - before - honest)
     assert f"{plan.one_liar:,.0f}" == people
     assert people in README
     setting = Setting(epsilon=epsilon, cap=epsilon + 2)
-    assert measured_liar_bias(setting.mechanisms["MRR announced"], 0.1) == plan.one_liar
+    assert measured_liar_bias(setting.mechanisms["MRR announced"]) == plan.one_liar
     command = ("plan", "-n", str(N), "-e", str(epsilon))
     said = json.loads(printed(*command, "--json", capsys=capsys))
     assert said["one_liar"] == plan.one_liar
@@ -148,11 +147,11 @@ def test_what_one_liar_moves(
     assert f"MRR {people}." in compared
 
 
-def test_a_liar_by_what_is_known_of_the_answer() -> None:
-    known = jrr.plan(N, 1.0, frequency=0.3)
-    assert known.one_liar == liar_bias(known.mechanism, 0.3)
-    between = jrr.plan(N, 1.0, frequency=(0.2, 0.4))
-    assert between.one_liar == liar_bias(between.mechanism, 0.2)
-    rr = jrr.plan(N, 1.0, mechanism="rr")
+def test_a_verified_liar_is_one_under_rr() -> None:
+    """The same figure in plans, in reports (tests/client/test_verified.py) and in the README."""
+    for known in (None, 0.3, (0.2, 0.4)):
+        rr = jrr.plan(N, 1.0, mechanism="rr", frequency=known)
+        assert rr.one_liar == pytest.approx(math.e / (math.e - 1))  # p/(2p-1), q = 1-p
+        verified = jrr.plan(N, 1.0, frequency=known).one_liar_verified
+        assert verified == pytest.approx(rr.one_liar)
     assert f"a liar moves {rr.one_liar:.1f} people, as under RR" in README
-    assert rr.one_liar == pytest.approx(1.4819767, abs=1e-6)

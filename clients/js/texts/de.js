@@ -47,7 +47,7 @@ export default {
   details_spent: "Frühere Antworten auf diesem Gerät: {answers}; zusammen haben sie ε = {epsilon} gekostet.",
   details_mechanism: "Verfahren: {mechanism}. Umfrage: {hash}.",
   details_public: "Hier kann jede und jeder antworten, auch mehrmals.",
-  details_verified: "Ihr Gerät prüft seine Karten und beweist, dass jede Antwort eine mögliche ist. Der Beweis verrät sonst nichts. So kann niemand für mehr als einen Menschen lügen, und wer Karten austeilt, kann die Ergebnisse nicht unbemerkt ändern.",
+  details_verified: "Ihr Gerät prüft seine Karten und beweist, dass jede Antwort eine mögliche ist. Der Beweis verrät sonst nichts. So zählt jede Antwort mit einer Karte für nur einen Menschen, und wer Karten austeilt, kann die Ergebnisse nicht unbemerkt ändern.",
   agree: "Ich bin einverstanden",
   try: "Erst ausprobieren",
   back: "Zurück",

@@ -47,7 +47,7 @@ export default {
   details_spent: "Answers given before on this device: {answers}, which cost ε = {epsilon} together.",
   details_mechanism: "Mechanism: {mechanism}. Survey: {hash}.",
   details_public: "Anybody can answer, also more than once.",
-  details_verified: "Your device checks its cards, and proves that each answer is a possible one. The proof tells nothing else. So nobody can lie about more than one person, and who deals cannot change the results unseen.",
+  details_verified: "Your device checks its cards, and proves that each answer is a possible one. The proof tells nothing else. So each answer with a card counts for one person only, and who deals cannot change the results unseen.",
   agree: "I agree",
   try: "Try it first",
   back: "Back",

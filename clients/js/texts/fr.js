@@ -47,7 +47,7 @@ export default {
   details_spent: "Réponses déjà données sur cet appareil : {answers}, qui ont coûté ensemble ε = {epsilon}.",
   details_mechanism: "Procédé : {mechanism}. Enquête : {hash}.",
   details_public: "Tout le monde peut répondre, même plusieurs fois.",
-  details_verified: "Votre appareil vérifie ses cartes et prouve que chaque réponse est une réponse possible. La preuve ne dit rien d’autre. Ainsi personne ne peut mentir pour plus d’une personne, et ceux qui donnent les cartes ne peuvent pas changer les résultats sans être vus.",
+  details_verified: "Votre appareil vérifie ses cartes et prouve que chaque réponse est une réponse possible. La preuve ne dit rien d’autre. Ainsi chaque réponse avec une carte compte pour une seule personne, et ceux qui donnent les cartes ne peuvent pas changer les résultats sans être vus.",
   agree: "J’accepte",
   try: "Essayer d’abord",
   back: "Retour",

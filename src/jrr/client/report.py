@@ -146,7 +146,7 @@ def survey_report(
 def _one_liar(survey: Survey, verified: bool) -> float:
     """By how many people somebody can move a result, of any question, who sends made-up reports."""
     shares = [one.mechanism for one in survey.sensitive if one.number is None]
-    return max((liar_bias(one, 0.0, verified=verified) for one in shares), default=0.0)
+    return max((liar_bias(one, verified=verified) for one in shares), default=0.0)
 
 
 def _participation(

@@ -5,18 +5,17 @@ from typing import Any
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
 
-USUAL_SHARE = 0.1  # of people who hold the answer, where nothing is known: it matters by < 1 person
-
 
 def liar_bias(
-    mechanism: Mechanism, frequency: float = USUAL_SHARE, value: int = 1, verified: bool = False
+    mechanism: Mechanism, frequency: float = 0.0, value: int = 1, verified: bool = False
 ) -> float:
     """By how many people one contributor who supports a value all it can moves its estimate.
 
-    On average over contributors of whom `frequency` hold the value anyway. Masked reports may be
-    any number that the collector accepts, up to B+1: that is (B+1-q)/λ - f people. Verified ones
-    are a mask and what the coin can say, 1 at most: (1-q)/λ - f; a liar who says that there was no
-    card has nothing to prove, and moves as many as under RR.
+    On average over contributors of whom `frequency` hold the value anyway: with none of them it is
+    the most that one person can, which plans and reports say. Masked reports may be any number that
+    the collector accepts, up to B+1: that is (B+1-q)/λ - f people. Verified ones are a mask and
+    what the coin can say, 1 at most: (1-q)/λ - f; a liar who says that there was no card has
+    nothing to prove, and moves as many as under RR.
 
     Args:
         mechanism: what perturbs the answers.
@@ -32,7 +31,7 @@ def liar_bias(
         >>> round(liar_bias(jrr.plan(10_000, 1.0).mechanism))
         40
         >>> round(liar_bias(jrr.plan(10_000, 1.0).mechanism, verified=True), 1)
-        1.5
+        1.6
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     q, gain = lie_and_gain(mechanism, value)

@@ -30,7 +30,7 @@ from jrr.planning.choice import (
     least_without_cards,
     objection,
 )
-from jrr.planning.liars import USUAL_SHARE, liar_bias
+from jrr.planning.liars import liar_bias
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
@@ -93,7 +93,7 @@ class Row:
     @property
     def one_liar(self) -> float:
         """By how many people one liar moves an estimate; not a number without a mechanism."""
-        return math.nan if self.mechanism is None else one_liar(self.mechanism, self.request)
+        return math.nan if self.mechanism is None else liar_bias(self.mechanism)
 
     @property
     def costs(self) -> Costs | None:
@@ -199,12 +199,12 @@ class Plan(Shown):
     @property
     def one_liar(self) -> float:
         """By how many people one contributor who sends what it likes can move an estimate."""
-        return one_liar(self.mechanism, self.request)
+        return liar_bias(self.mechanism)
 
     @property
     def one_liar_verified(self) -> float:
         """The same where cards are verified; of mechanisms whose cards cannot be, no other."""
-        return one_liar(self.mechanism, self.request, verified=True)
+        return liar_bias(self.mechanism, verified=True)
 
     @property
     def view(self) -> PlanView:
@@ -466,13 +466,6 @@ def stderr(mechanism: Mechanism, request: Request, frequency: float | None = Non
         at = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
         request = replace(request, frequency=at)
     return math.sqrt(request.expected_variance(mechanism))
-
-
-def one_liar(mechanism: Mechanism, request: Request, verified: bool = False) -> float:
-    """By how many people one liar can move an estimated count, at the share that is expected."""
-    known = request.frequency
-    share = known[0] if isinstance(known, tuple) else known  # of an interval: where it is most
-    return liar_bias(mechanism, USUAL_SHARE if share is None else share, verified=verified)
 
 
 def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:

@@ -14,7 +14,6 @@ from jrr._base import checks
 from jrr.estimation.estimates import quantile
 from jrr.estimation.told_sums import CROSSED_BY, why_no_cells, why_not_by
 from jrr.planning.effects import effect_stderr, group_stderr
-from jrr.planning.liars import USUAL_SHARE
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS
 from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, wave_answers, why_no_pairs
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 KINDS = ("totals", "groups", "weights", "pairs", "regression")
+USUAL_SHARE = 0.1  # of people who hold an answer, where nothing is known
 
 
 @dataclass(frozen=True)
