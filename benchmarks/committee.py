@@ -26,8 +26,7 @@ from jrr.dealing.committee import cards
 from jrr.dealing.committee.cards import Place, deck_of, seal_shares
 from jrr.dealing.committee.dealing import deal
 from jrr.dealing.committee.field import Vector
-from jrr.dealing.committee.link import Link
-from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
+from jrr.dealing.committee.meeting import Identity, Link, Meeting, Peer, meet
 from jrr.dealing.committee.merkle import Tree
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate

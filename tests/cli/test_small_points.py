@@ -12,7 +12,7 @@ import pytest
 from jrr.cli.app import run
 from jrr.cli.plan.shown import shown_frequencies
 from jrr.cli.survey.answer import ask_choice
-from jrr.cli.survey.closing import CarriedFiles
+from jrr.cli.survey.close import CarriedFiles
 from jrr.client.http import Admin, Http
 from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers

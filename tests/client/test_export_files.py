@@ -17,8 +17,7 @@ import pytest
 
 from jrr._base.randomness import SeededRandom
 from jrr.client.codebook import FIELDS, codebook_csv, codebook_json, columns_of
-from jrr.client.export import check_export_files
-from jrr.client.r_script import masks_told, r_script
+from jrr.client.export import check_export_files, masks_told, r_script
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import GroupEstimates, estimate_groups

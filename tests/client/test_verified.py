@@ -281,8 +281,8 @@ def test_serials_are_chosen_once(tmp_path: Path) -> None:
     first.device = b"\2" * 32  # somebody else's, or a device that asks for another mask
     with pytest.raises(ProtocolError, match="another device has asked"):
         house.drive(house.survey.dealing.hands(house.survey, Person(first.secret, b"\2" * 32), 0.0))
-    same = "jrr.dealing.verified.fetching.serial_and_nonce"
-    from jrr.dealing.verified.fetching import serial_and_nonce
+    same = "jrr.dealing.verified.proving.serial_and_nonce"
+    from jrr.dealing.verified.proving import serial_and_nonce
 
     mine = serial_and_nonce(house.survey.hash, "dealer:0", first.secret.ljust(32, b"d"))
     with patch(same, lambda *_: mine), pytest.raises(ProtocolError, match="with this serial"):

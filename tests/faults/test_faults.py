@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from jrr.dealing.decks import QuestionDecks
-from jrr.servers.collector.intake import Intake
+from jrr.servers.collector.jobs import Intake
 from jrr.servers.dealer.store import DealerStore
 from tests.e2e.conftest import NewDatabase
 from tests.e2e.conftest import new_postgres_database as new_postgres_database

@@ -14,10 +14,9 @@ from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import proofs
 from jrr.dealing.verified.cards import added, cards_of, deal, report_binding
 from jrr.dealing.verified.group import OTHER_BASE, base, commit, digest, number_bytes
-from jrr.dealing.verified.keys import Promise, Secrets, survey_context
+from jrr.dealing.verified.keys import Promise, Secrets, Stream, survey_context
 from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.proofs import Possible, Statement, prove
-from jrr.dealing.verified.stream import Stream
 from jrr.protocol.documents import canonical_json, plain
 
 PATH = Path(__file__).with_name("verified.json")

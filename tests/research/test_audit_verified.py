@@ -17,11 +17,10 @@ from jrr._base.randomness import RandomSource
 from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified.cards import VerifiedCard, cards_of, report_binding, signed_card
 from jrr.dealing.verified.group import IDENTITY, OTHER_BASE, base, minus, number_bytes, plus
-from jrr.dealing.verified.keys import Secrets
+from jrr.dealing.verified.keys import Secrets, Stream
 from jrr.dealing.verified.laws import Law
 from jrr.dealing.verified.noise import NoiseRequest, check_sum
 from jrr.dealing.verified.proofs import Possible, Statement, prove, verify
-from jrr.dealing.verified.stream import Stream
 from jrr.research.audit import audit
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from benchmarks import replicas
-from jrr.servers.collector.intake import IncomingAnswers
+from jrr.servers.collector.jobs import IncomingAnswers
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import connect, prepare, scrub

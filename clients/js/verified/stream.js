@@ -1,4 +1,4 @@
-// Numbers that follow from a secret; the same as src/jrr/dealing/verified/stream.py. The law of whole
+// Numbers that follow from a secret; the same as src/jrr/dealing/verified/keys.py. The law of whole
 // numbers is drawn exactly, from whole numbers alone (Canonne, Kamath, Steinke 2020, Algorithm 2).
 
 import { sha512 } from "../vendor/noble.js";

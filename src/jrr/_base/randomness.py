@@ -2,8 +2,13 @@
 
 Every random draw of the library goes through a `RandomSource`. Words are the little-endian
 64-bit integers of an AES-256-CTR key stream.
+
+Secrets are overwritten in memory when they are of no more use (`overwrite`). Python does not clear
+what it frees: a key that nobody refers to any more stays where it was until the place is used
+again, which on an idle server may be never.
 """
 
+import ctypes
 import hashlib
 import hmac
 import os
@@ -17,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr._base.forgetting import overwrite
 from jrr.errors import ArgumentError
 
 Words = NDArray[np.uint64]
@@ -276,3 +280,24 @@ def _cipher() -> tuple[Any, Any, Any]:
 def _encryptor(key: bytes) -> Any:
     cipher, aes, counter = _cipher()
     return cipher(aes(key), counter(bytes(16))).encryptor()
+
+
+_SHORTEST = 16  # bytes: shorter ones may be shared between strangers by the interpreter
+
+
+def overwrite(secret: bytes) -> None:
+    """Overwrite bytes in place, wherever else they are referred to.
+
+    Args:
+        secret: A key that nobody uses any more, made at run time and not a literal.
+    """
+    if len(secret) >= _SHORTEST:
+        place = ctypes.cast(ctypes.c_char_p(secret), ctypes.c_void_p).value
+        assert place is not None  # not empty
+        ctypes.memset(place, 0, len(secret))
+
+
+def overwrite_array(array: NDArray[Any] | None) -> None:
+    """Overwrite an array in place; None: nothing."""
+    if array is not None and array.flags.writeable:
+        array.fill(0)

@@ -42,11 +42,7 @@ class OutcomeRegression(ShownDocument):
         return self.outcome.heading
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of the regression of the outcome, and of that of the sensitive answer.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of the regression of the outcome, and of that of the sensitive answer."""
         both = {"outcome": self.outcome, "sensitive answer": self.sensitive}
         return [
             {"explained": what} | row

@@ -125,11 +125,7 @@ class Regression(ShownDocument):
     shown_heading = "Regression by {0.method}, {0.n:,} people, {0.link}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each coefficient: its name, stderr, low, high, p_value.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each coefficient: its name, stderr, low, high, p_value."""
         low, high = self.interval(level)
         return value_rows(
             {

@@ -73,11 +73,7 @@ class TwoWayTable(ShownDocument):
     shown_heading = "Both answers of {0.n:,} people"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each pair of answers: share, stderr, low, high.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each pair of answers: share, stderr, low, high."""
         low, high = self.interval(level)
         first, second = np.indices(self.shares.shape)
         columns: dict[str, Any] = {"first": first, "second": second, "share": self.shares}

@@ -39,12 +39,7 @@ _DECLINED = " or where somebody would not say"
 
 
 def columns_of(survey: Survey, language: str | None = None) -> list[dict[str, str]]:
-    """One row for every column of an export, in its order; every cell is a text.
-
-    Args:
-        survey: Which was asked.
-        language: Of the questions' texts; None: the first one.
-    """
+    """One row for every column of an export, in its order; every cell is a text."""
     word = language or survey.languages[0]
     rows = [_open_column(question, word) for question in survey.open]
     rows += [_wave_column(name) for name in wave_columns(survey)]

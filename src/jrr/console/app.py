@@ -68,7 +68,7 @@ def _routes(console: Console) -> list[BaseRoute]:
     is_collector = console.settings.role == Role.COLLECTOR
     if is_collector:
         make_table(console.engine)
-    names = PAGES if is_collector else ("status", "dealing")
+    names = PAGES if is_collector else ("dealing",)
     found: list[BaseRoute] = []
     for name in names:
         module = import_module(f"jrr.console.{name}")

@@ -3,7 +3,7 @@
 from starlette.responses import HTMLResponse, Response
 
 from jrr.client.codebook import codebook_csv, codebook_json
-from jrr.client.r_script import r_script
+from jrr.client.export import r_script
 from jrr.client.report import ReportWish
 from jrr.console.operators import operator_of
 from jrr.console.pages import PageRequest, download, not_here, page, read

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
-from jrr._base.forgetting import overwrite_array
-from jrr._base.randomness import KeyedRandom
+from jrr._base.randomness import KeyedRandom, overwrite_array
 from jrr.dealing.permutation import Permutation
 from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
 

@@ -14,8 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import ArrayLike, NDArray
 
-from jrr._base.forgetting import overwrite
-from jrr._base.randomness import KeyedRandom
+from jrr._base.randomness import KeyedRandom, overwrite
 from jrr.dealing.deck import Deck, MaskDeck, card_to_json, deck_of
 from jrr.dealing.permutation import Permutation
 from jrr.dealing.serials import Serials

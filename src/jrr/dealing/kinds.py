@@ -150,7 +150,7 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
     def hands(self, survey: "Survey", person: Person, patience: float) -> "Steps[Hands]":
         """One's cards from every dealer."""
         if self.is_verified:
-            from jrr.dealing.verified.fetching import verified_hands  # needs rbcl
+            from jrr.dealing.verified.proving import verified_hands  # needs rbcl
 
             return (yield from verified_hands(survey, person, patience))
         # A dealer that serves another survey ends it here; a silent one only costs the cards.

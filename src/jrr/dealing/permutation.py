@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
-from jrr._base.forgetting import overwrite, overwrite_array
-from jrr._base.randomness import Words
+from jrr._base.randomness import Words, overwrite, overwrite_array
 from jrr.errors import ArgumentError
 
 KEY_BYTES = 32

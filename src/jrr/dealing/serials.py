@@ -15,7 +15,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from jrr._base.forgetting import overwrite
+from jrr._base.randomness import overwrite
 from jrr.errors import DamagedError
 
 SERIAL = 16  # bytes: one block of the cipher

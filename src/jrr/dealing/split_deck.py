@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr._base.forgetting import overwrite_array
-from jrr._base.randomness import KeyedRandom
+from jrr._base.randomness import KeyedRandom, overwrite_array
 from jrr.dealing.deck import Deck
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.masked_deck import Ints, closed_totals, draw_tokens, uniform_piles

@@ -271,11 +271,7 @@ class WeightedShares(Shown):
     shown_heading = "Weighted shares of {0.estimate.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of the estimate.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of the estimate."""
         return self.estimate.to_rows(level)
 
     @property

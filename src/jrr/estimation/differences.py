@@ -76,11 +76,7 @@ class Difference(ShownDocument):
     shown_heading = "Difference of shares, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each value: difference, stderr, low, high.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each value: difference, stderr, low, high."""
         return difference_rows(self.frequencies, self.stderr, self.interval(level))
 
 
@@ -111,11 +107,7 @@ class Differences(list[_Pair], Shown):
         return f"{len(self)} differences of groups, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of every difference, each with the names of both groups.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of every difference, each with the names of both groups."""
         return [
             {"first": first, "second": second} | row
             for first, second, gap in self

@@ -298,11 +298,7 @@ class Estimate(ShownDocument):
     shown_heading = "Shares of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each value: share, stderr, low, high, count, count_stderr.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each value: share, stderr, low, high, count, count_stderr."""
         low, high = self.interval(level)
         return value_rows(
             {
@@ -363,11 +359,7 @@ class BlockEstimate(Estimate):
         return BlockEstimate(item.for_population(*of_whom, **more) for item in self._items)
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of all items, each with the number of its item.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of all items, each with the number of its item."""
         return [
             {"item": at} | row for at, item in enumerate(self.items) for row in item.to_rows(level)
         ]

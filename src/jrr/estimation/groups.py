@@ -43,11 +43,7 @@ class GroupEstimate(Shown):
         return self.estimate.heading
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of the estimate, each with the name of the group.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of the estimate, each with the name of the group."""
         return [{"group": self.name} | row for row in self.estimate.to_rows(level)]
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
@@ -108,11 +104,7 @@ class GroupEstimates(Shown, Sequence[GroupEstimate]):
         return f"{len(self)} groups{hidden}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of every group, each with its name.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of every group, each with its name."""
         return [row for group in self for row in group.to_rows(level)]
 
     def differences(self) -> Differences[GroupDifference]:

@@ -140,11 +140,7 @@ class MeanEstimate(ShownDocument):
     shown_heading = "Mean of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """One row: mean, stderr, low, high, sum, sum_stderr.
-
-        Args:
-            level: of the interval.
-        """
+        """One row: mean, stderr, low, high, sum, sum_stderr."""
         low, high = self.interval(level)
         ends = {"mean": self.mean, "stderr": self.stderr, "low": low, "high": high}
         return [ends | {"sum": self.sum, "sum_stderr": self.sum_stderr}]
@@ -249,11 +245,7 @@ class MeanDifference(Shown):
     shown_heading = "Difference of means, the first minus the second"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """One row: difference, stderr, low, high.
-
-        Args:
-            level: of the interval.
-        """
+        """One row: difference, stderr, low, high."""
         low, high = self.interval(level)
         ends = {"low": low, "high": high}
         return [{"difference": self.difference, "stderr": self.stderr} | ends]

@@ -69,11 +69,7 @@ class ScaleMean(Shown):
     shown_heading = "Mean of {0.n:,} reports"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """One row: mean, stderr, low, high.
-
-        Args:
-            level: of the interval.
-        """
+        """One row: mean, stderr, low, high."""
         low, high = self.interval(level)
         return [{"mean": self.mean, "stderr": self.stderr, "low": low, "high": high}]
 

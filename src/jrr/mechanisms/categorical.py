@@ -15,8 +15,7 @@ from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.report_formats import NumberFormat
 from jrr.privacy.informed.dealt import dealt_losses
-from jrr.privacy.informed.distribution import Losses, independent_losses
-from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.distribution import Frequency, Losses, independent_losses
 from jrr.privacy.informed.joint import joint_losses
 from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
 from jrr.privacy.shuffled.question import ShuffledSurvey, shuffled_deck, shuffled_independent

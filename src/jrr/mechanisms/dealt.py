@@ -131,11 +131,7 @@ class DRR(ShortRepr, Categorical):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate DRR that keeps the request, or plain RR where that is better.
-
-        Args:
-            request: what is asked of it.
-        """
+        """The most accurate DRR that keeps the request, or plain RR where that is better."""
         return best_dealt(request, baseline(request), cls._maker(request))
 
     @classmethod
@@ -149,12 +145,7 @@ class DRR(ShortRepr, Categorical):
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
-        """The same where ε is kept, with δ, against a collector that knows all other answers.
-
-        Args:
-            request: what is asked of it.
-            delta: δ of the view "everything".
-        """
+        """The same where ε is kept, with δ, against a collector that knows all other answers."""
         return best_informed_dealt(request, delta, baseline(request), cls._maker(request))
 
     @classmethod
@@ -168,27 +159,15 @@ class DRR(ShortRepr, Categorical):
         return SortedDeck(self.n, faces, self.deck)
 
     def quick_losses(self, colluders: int) -> Losses:
-        """A bound in which all others give away whether they told the truth.
-
-        Args:
-            colluders: whose cards the adversary knows.
-        """
+        """A bound in which all others give away whether they told the truth."""
         return quick_bound_of_dealt(self.law, colluders)
 
     def likely_worst(self, colluders: int) -> Losses:
-        """All others hold one other value, and colluders as many of its cards as can be.
-
-        Args:
-            colluders: whose cards the adversary knows.
-        """
+        """All others hold one other value, and colluders as many of its cards as can be."""
         return likely_worst_of_dealt(self.law, colluders)
 
     def compositions(self, colluders: int) -> Iterator[LossDistribution]:
-        """That law for all that the others may hold, one by one; binary and not too large.
-
-        Args:
-            colluders: whose cards the adversary knows.
-        """
+        """That law for all that the others may hold, one by one; binary and not too large."""
         check_scan(self.law)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return all_compositions(self.law, colluders)
@@ -207,11 +186,7 @@ class DRR(ShortRepr, Categorical):
         return ("deck",) if even else ()
 
     def resized(self, n: int) -> "DRR":
-        """The same probabilities with another number of cards; an even deck stays even.
-
-        Args:
-            n: cards in a deck.
-        """
+        """The same probabilities with another number of cards; an even deck stays even."""
         if self.deck != even_deck(self.n, self.k):
             raise checks.refusal("deck", self.deck, "even where n is fixed by enrolment")
         return DRR(n, self.truth, self.own, k=self.k)

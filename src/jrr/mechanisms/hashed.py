@@ -178,12 +178,7 @@ class OLH(Mechanism):
         return held + others
 
     def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
-        """Which of the compared values each report supports.
-
-        Args:
-            reports: one per person.
-            values: those that are compared.
-        """
+        """Which of the compared values each report supports."""
         state = hashing.prefix(np.ascontiguousarray(reports["seed"]))
         return np.column_stack(
             [

@@ -239,11 +239,7 @@ class JRR(Categorical):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate JRR that keeps the request, or plain RR where that is better.
-
-        Args:
-            request: what is asked of it.
-        """
+        """The most accurate JRR that keeps the request, or plain RR where that is better."""
         return best_joint(request, baseline(request), cls._maker(request))
 
     @classmethod
@@ -254,22 +250,13 @@ class JRR(Categorical):
 
     @classmethod
     def best_even(cls, request: Request) -> Mechanism:
-        """The same with as many plus as minus cards: what the paper's pairs can do at best.
-
-        Args:
-            request: what is asked of it.
-        """
+        """The same with as many plus as minus cards: what the paper's pairs can do at best."""
         maker = cls._maker(request)
         return best_joint(request, baseline(request), maker, [request.n // 2])
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
-        """The same where ε is kept, with δ, against a collector that knows all other answers.
-
-        Args:
-            request: what is asked of it.
-            delta: δ of the view "everything".
-        """
+        """The same where ε is kept, with δ, against a collector that knows all other answers."""
         return best_informed_joint(request, delta, baseline(request), cls._maker(request))
 
     @classmethod
@@ -297,11 +284,7 @@ class JRR(Categorical):
         return f"JRR with k={self.k}{deck}"
 
     def resized(self, n: int) -> "JRR":
-        """The same probabilities with decks of n cards, the share of plus cards to the nearest.
-
-        Args:
-            n: cards in a deck.
-        """
+        """The same probabilities with decks of n cards, the share of plus cards to the nearest."""
         n = checks.deck_size(n)
         if self.even:
             return JRR(n, self.p, k=self.k, s=self.s)
@@ -310,11 +293,7 @@ class JRR(Categorical):
         return JRR(n, self.p, k=self.k, s=min(self.s, most), plus=plus)
 
     def likely_worst(self, colluders: int) -> Losses:
-        """Colluders hold plus cards only, or minus cards only.
-
-        Args:
-            colluders: whose cards the adversary knows.
-        """
+        """Colluders hold plus cards only, or minus cards only."""
         return likely_worst_of_joint(self.law, colluders)
 
     def instructions(self) -> str:

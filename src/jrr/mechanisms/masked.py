@@ -156,11 +156,7 @@ class MRR(Masking):
         return document
 
     def for_dealers(self, dealers: int) -> Self:
-        """The same where so many dealers give everybody a card, all of which are added.
-
-        Args:
-            dealers: how many.
-        """
+        """The same where so many dealers give everybody a card, all of which are added."""
         fields = {name: getattr(self, name) for name in self.parameters}
         return type(self)(**(fields | {"dealers": dealers}))
 
@@ -309,12 +305,7 @@ class MRR(Masking):
 
     @classmethod
     def with_coin(cls, request: Request, coin: Coin) -> "MRR":
-        """The most accurate MRR with this coin that keeps the request.
-
-        Args:
-            request: what is asked of it.
-            coin: the coin.
-        """
+        """The most accurate MRR with this coin that keeps the request."""
         made = _made(request, coin, None)
         if made is None:
             allowed = f"large enough for {coin} and cards of 16 bits, and below the dealer's cap"
@@ -323,11 +314,7 @@ class MRR(Masking):
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:
-        """The most accurate MRR that keeps the request, or plain RR where that is better.
-
-        Args:
-            request: what is asked of it.
-        """
+        """The most accurate MRR that keeps the request, or plain RR where that is better."""
         made: list[Mechanism] = [baseline(request)]
         made += [m for m in _designed(request) if m is not None and request.allows(m)]
         return least(made, request)
@@ -465,11 +452,7 @@ class MRR(Masking):
     # -- collector --------------------------------------------------------------------------
 
     def check_cardless(self, report: bytes) -> bytes:
-        """What the coin says: without a card nothing is added.
-
-        Args:
-            report: as bytes.
-        """
+        """What the coin says: without a card nothing is added."""
         numbers = np.frombuffer(report, "<i2")
         if not self.coin.can_say(numbers):
             allowed = f"of 0 to {self.coin.largest} where there was no card"

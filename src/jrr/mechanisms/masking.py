@@ -27,8 +27,7 @@ from jrr.mechanisms.masked_deck import closed_deck
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.request import MOST_ANNOUNCEMENTS
 from jrr.mechanisms.whole_noise import discrete_laplace
-from jrr.privacy.informed.distribution import Losses, independent_losses
-from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.distribution import Frequency, Losses, independent_losses
 from jrr.privacy.loss import IndependentLaw
 
 LARGEST_CARD = 32_767  # cards are cut there, far beyond the clamp of reports

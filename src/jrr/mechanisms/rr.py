@@ -80,11 +80,7 @@ class RR(Categorical):
 
     @classmethod
     def best(cls, request: Request) -> "RR":
-        """Randomized response at the whole budget.
-
-        Args:
-            request: what is asked of it.
-        """
+        """Randomized response at the whole budget."""
         return cls(request.k, epsilon=request.budget)
 
     @cached_property

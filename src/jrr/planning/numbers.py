@@ -116,11 +116,7 @@ class NumberPlan(Shown):
         return f"{request.n:,} people, a mean, ε = {request.epsilon:g}: {self.mechanism.title}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each way to ask: the error of the mean.
-
-        Args:
-            level: of the margin.
-        """
+        """A row for each way to ask: the error of the mean."""
         return [
             {
                 "mechanism": row.name,

@@ -314,11 +314,7 @@ class Plan(Shown):
         )
 
     def to_rows(self, level: float = 0.95) -> list[ShownRow]:
-        """A row for each mechanism that could be chosen: errors of a share, and ε by view.
-
-        Args:
-            level: of the margin.
-        """
+        """A row for each mechanism that could be chosen: errors of a share, and ε by view."""
         chosen = self.mechanism
         return [
             {

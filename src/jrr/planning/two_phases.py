@@ -68,11 +68,7 @@ class TwoPhasePlan(Shown):
         return f"Standard error by the true share of yes; two phases pay {where}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """Standard errors at some true shares of yes: of two phases, and of one.
-
-        Args:
-            level: not used.
-        """
+        """Standard errors at some true shares of yes: of two phases, and of one."""
         del level
         return [
             {

@@ -106,7 +106,7 @@ def upload_limit(survey: "Survey") -> int:
         128 + 16 * one.mechanism.report_format.width + 64 * dealers for one in survey.sensitive
     )
     if survey.dealing.is_verified:
-        from jrr.dealing.verified.uploads import most_bytes  # needs rbcl
+        from jrr.dealing.verified.proving import most_bytes  # needs rbcl
 
         reports += sum(most_bytes(one.mechanism, dealers) for one in survey.dealt)
     spelled = sum(12 * len(text) + 8 for text in texts)  # \uXXXX, twice beyond 16 bits
@@ -177,7 +177,7 @@ def _stored(
         raise DamagedError("commitments and proof must be given exactly with a verified card")
     if not proved:
         return StoredReport(carded=carded, report=report, serials=serials)
-    from jrr.dealing.verified.uploads import check_verified  # needs rbcl
+    from jrr.dealing.verified.proving import check_verified  # needs rbcl
 
     told = document.report if isinstance(document.report, list) else [document.report]
     signed = check_verified(

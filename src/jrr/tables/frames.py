@@ -41,13 +41,20 @@ from jrr.tables.columns import (
     reports_to_arrow,
 )
 from jrr.tables.estimating import estimate_opened
-from jrr.tables.formats import WholeTable, data_frame, readable
+from jrr.tables.formats import (
+    AGAIN,
+    KEY,
+    ReportType,
+    WholeTable,
+    data_frame,
+    headers_told,
+    readable,
+)
 from jrr.tables.grouping import texts
 from jrr.tables.header import Header, SharedBudget
 from jrr.tables.labels import Labels, NumberAnswers
 from jrr.tables.names import CARDED, GROUP
 from jrr.tables.perturbing import header_of, read_answers, respond
-from jrr.tables.report_type import AGAIN, KEY, ReportType, headers_told
 from jrr.tables.reports import ReportFiles
 
 _OPTIONS = ("labels", "number", "bins", "clip", "skip_missing", "mechanism", "cards", "cardless")

@@ -61,11 +61,7 @@ class RangeEstimate(Shown):
         return f"Shares of {self.n:,} reports by range; quartiles {quartiles}"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each of at most 32 ranges: share, stderr, low, high, and its ends.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each of at most 32 ranges: share, stderr, low, high, and its ends."""
         bins = np.arange(self.tree.bins)
         of_bin = bins // -(-self.tree.bins // _MOST_ROWS)  # the range that each bin is in
         weights = (of_bin == np.arange(of_bin[-1] + 1)[:, None]).astype(np.float64)

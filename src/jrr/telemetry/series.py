@@ -40,11 +40,7 @@ class Series(Shown):
         return f"Shares of {len(self)} rounds"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """The rows of every round, each with its number.
-
-        Args:
-            level: of the intervals.
-        """
+        """The rows of every round, each with its number."""
         rounds = enumerate(self.estimates)
         return [{"round": at} | row for at, told in rounds for row in told.to_rows(level)]
 
@@ -124,11 +120,7 @@ class PairedChange(Shown):
     shown_heading = "Change of shares between two rounds of the same devices"
 
     def to_rows(self, level: float = 0.95) -> list[Row]:
-        """A row for each value: difference, stderr, low, high.
-
-        Args:
-            level: of the intervals.
-        """
+        """A row for each value: difference, stderr, low, high."""
         return difference_rows(self.frequencies, self.stderr, self.interval(level))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from jrr.client.http import Admin
 from jrr.dealing.committee import cards, deals
 from jrr.dealing.committee.deals import Member
 from jrr.dealing.committee.field import PRIME
-from jrr.dealing.committee.link import Link
+from jrr.dealing.committee.meeting import Link
 from jrr.research.processes import Running, free_port
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.settings import Settings

@@ -19,8 +19,7 @@ from typing import Any
 from jrr import DRR, JRR, Mechanism
 from jrr.dealing.committee.cards import Envelope, card_key, open_card
 from jrr.dealing.committee.deals import DealingParty, DealOrder, DealtDeck, Member, deal_together
-from jrr.dealing.committee.link import Link
-from jrr.dealing.committee.meeting import Identity, Peer
+from jrr.dealing.committee.meeting import Identity, Link, Peer
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.committee_dealing import Committee, Party
 from jrr.errors import JrrError

@@ -9,7 +9,7 @@ import pytest
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.group import deal_among, sign_of
-from jrr.dealing.committee.link import Link
+from jrr.dealing.committee.meeting import Link
 from tests.dealing.committee.parties import identity, peers
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.dealing import Dealt, Kind, deal
-from jrr.dealing.committee.link import HEADER, MAGIC, Link
-from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
+from jrr.dealing.committee.meeting import HEADER, MAGIC, Identity, Link, Meeting, Peer, meet
 from tests.dealing.committee.memory import nothing_sealed, opened, succeeded
 from tests.dealing.committee.parties import certificate, identity, peers
 

@@ -8,18 +8,19 @@ import pytest
 from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import cards as dealt_cards
 from jrr.dealing.verified.cards import (
+    Evaluation,
     SignedCards,
     added,
     cards_of,
     check_dealt,
     deal,
+    evaluate,
     report_binding,
     signed_card,
 )
 from jrr.dealing.verified.group import base, commit, total
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
 from jrr.dealing.verified.laws import Law
-from jrr.dealing.verified.oprf import Evaluation, evaluate
 from jrr.errors import DamagedError, IntegrityError
 
 SURVEY = "5a" * 32

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jrr.dealing.verified import oprf
+from jrr.dealing.verified import cards
 from jrr.dealing.verified.group import (
     IDENTITY,
     ORDER,
@@ -110,12 +110,12 @@ def test_the_keyed_function_is_that_of_rfc_9497() -> None:
     h = bytes.fromhex
     secret = read_number(h("e6f73f344b79b379f1a0dd37e07ff62e38d9f71345ce62ae3a9bc60b04ccd909"))
     public = h("c803e2cc6b05fc15064549b5920659ca4a77b2cca6f04f6b357009335476ad4e")
-    assert oprf.public_key(secret) == public
+    assert cards.public_key(secret) == public
     output = (
         "b58cfbe118e0cb94d79b5fd6a6dafb98764dff49c14e1770b566e42402da1a7d"
         "a4d8527693914139caee5bd03903af43a491351d23b430948dd50cde10d32b3c"
     )
-    assert oprf.evaluate_again(secret, b"\0").hex() == output
+    assert cards.evaluate_again(secret, b"\0").hex() == output
     blinded = h("863f330cc1a1259ed5a5998a23acfd37fb4351a793a5b3c090b642ddc439b945")
     element = h("aa8fa048764d5623868679402ff6108d2521884fa138cd7f9c7669a9a014267e")
     assert times(secret, blinded) == element
@@ -124,25 +124,27 @@ def test_the_keyed_function_is_that_of_rfc_9497() -> None:
         "ddef93772692e535d1a53903db24367355cc2cc78de93b3be5a8ffcc6985dd06"
         "6d4346421d17bf5117a2a1ff0fcb2a759f58a539dfbe857a40bce4cf49ec600d"
     )
-    left, right = oprf._composites(public, blinded, element)
-    challenge = oprf._challenge(public, left, right, base(nonce), times(nonce, left))
+    left, right = cards._composites(public, blinded, element)
+    challenge = cards._challenge(public, left, right, base(nonce), times(nonce, left))
     assert (number_bytes(challenge) + number_bytes(nonce - challenge * secret)).hex() == proof
 
 
 def test_only_one_value_can_be_shown() -> None:
-    value, shown = oprf.evaluate(5, b"given")
+    value, shown = cards.evaluate(5, b"given")
     assert (
-        oprf.check(oprf.public_key(5), b"given", shown) == value == oprf.evaluate_again(5, b"given")
+        cards.check_evaluation(cards.public_key(5), b"given", shown)
+        == value
+        == cards.evaluate_again(5, b"given")
     )
-    other = oprf.evaluate(6, b"given")[1]
+    other = cards.evaluate(6, b"given")[1]
     wrong = [
-        (oprf.public_key(6), b"given", shown),
-        (oprf.public_key(5), b"another", shown),
-        (oprf.public_key(5), b"given", other),
-        (oprf.public_key(5), b"given", oprf.Evaluation(other.element, shown.proof)),
-        (oprf.public_key(5), b"given", oprf.Evaluation(IDENTITY, shown.proof)),
+        (cards.public_key(6), b"given", shown),
+        (cards.public_key(5), b"another", shown),
+        (cards.public_key(5), b"given", other),
+        (cards.public_key(5), b"given", cards.Evaluation(other.element, shown.proof)),
+        (cards.public_key(5), b"given", cards.Evaluation(IDENTITY, shown.proof)),
         (IDENTITY, b"given", shown),
     ]
     for public, asked, told in wrong:
         with pytest.raises(DamagedError):
-            oprf.check(public, asked, told)
+            cards.check_evaluation(public, asked, told)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jrr.dealing.verified.stream import Stream
+from jrr.dealing.verified.keys import Stream
 from tests.golden import make_verified
 from tests.statistics_rules import P_VALUE
 

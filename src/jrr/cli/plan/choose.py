@@ -22,7 +22,7 @@ from jrr.planning.plans import Plan
     cls=CommandWithMore,
     package="jrr.cli.plan",
     table=TABLES["plan"],
-    modules={"effect": "margin", "rounds": "explain"},
+    modules={"effect": "number", "margin": "number", "rounds": "explain"},
     meant=meant,
 )
 @survey_options

@@ -21,7 +21,7 @@ from jrr.dealing.committee.merkle import Tree, belongs
 from jrr.dealing.committee.schedule import default_threshold
 
 if TYPE_CHECKING:
-    from jrr.dealing.committee.link import Link, Traffic
+    from jrr.dealing.committee.meeting import Link, Traffic
 
 SHARE, NONCE = 8, 32  # bytes
 

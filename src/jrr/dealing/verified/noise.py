@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from jrr.dealing.committee.merkle import Tree, belongs
 from jrr.dealing.verified.group import IDENTITY, commit, digest, minus, plus, total
-from jrr.dealing.verified.keys import Promise
+from jrr.dealing.verified.keys import Promise, Stream
 from jrr.dealing.verified.laws import Law, Sums
-from jrr.dealing.verified.stream import Stream
 from jrr.errors import IntegrityError
 
 SLOTS = 256  # of each sum: a dealer that cheats in its noise passes with one chance in so many

@@ -16,8 +16,8 @@ from jrr.privacy.views import VIEWS, View
 if TYPE_CHECKING:
     from jrr.estimation.moments import Moments
     from jrr.mechanisms.report_formats import ReportFormat
+    from jrr.privacy.informed.distribution import Frequency as FrequencyOrPrior
     from jrr.privacy.informed.distribution import LossDistribution, Losses
-    from jrr.privacy.informed.frequency import Frequency as FrequencyOrPrior
     from jrr.privacy.shuffled.question import ShuffledSurvey
 
 Cards = NDArray[Any]  # one card a contributor

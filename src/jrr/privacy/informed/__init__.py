@@ -12,8 +12,7 @@ a report becomes random, and its law gives (ε, δ).
 A δ is never too small, an ε never rounded down. Probabilities are those of the words that run.
 """
 
-from jrr.privacy.informed.distribution import LossDistribution, Losses
-from jrr.privacy.informed.frequency import Beta
+from jrr.privacy.informed.distribution import Beta, LossDistribution, Losses
 from jrr.privacy.informed.guarantee import everything, loss_distribution
 from jrr.privacy.informed.rounds import composed
 

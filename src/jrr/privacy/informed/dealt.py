@@ -9,7 +9,13 @@ import numpy as np
 from jrr._base import checks
 from jrr._base.exact import SCALE, log_ratio_up
 from jrr.privacy.binomial import FAINT, ULP, binomial
-from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.distribution import (
+    Beta,
+    Frequency,
+    LossDistribution,
+    Losses,
+    check_question,
+)
 from jrr.privacy.informed.evidence import (
     Cards,
     Evidence,
@@ -20,7 +26,6 @@ from jrr.privacy.informed.evidence import (
     parts,
     together,
 )
-from jrr.privacy.informed.frequency import Beta, Frequency, check_question
 from jrr.privacy.informed.prior import averaged
 from jrr.privacy.informed.sums import Reporters
 from jrr.privacy.loss import DealtLaw

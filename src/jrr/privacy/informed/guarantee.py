@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from jrr._base import checks
-from jrr.privacy.informed.distribution import Losses, least_epsilon
-from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.distribution import Frequency, Losses, least_epsilon
 
 if TYPE_CHECKING:
     from jrr.mechanisms.parts.describing import Accounting

@@ -7,9 +7,15 @@ import numpy as np
 
 from jrr._base.exact import SCALE, log_ratio_up
 from jrr.privacy.binomial import ULP
-from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.distribution import (
+    MOST_PEOPLE,
+    Beta,
+    Frequency,
+    LossDistribution,
+    Losses,
+    check_question,
+)
 from jrr.privacy.informed.evidence import Cards, Evidence, belief, of_one_group, parts
-from jrr.privacy.informed.frequency import MOST_PEOPLE, Beta, Frequency, check_question
 from jrr.privacy.informed.prior import averaged
 from jrr.privacy.loss import JointLaw
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from jrr._base import checks
 from jrr.privacy.binomial import FAINT
+from jrr.privacy.informed.distribution import Beta
 from jrr.privacy.informed.evidence import Cards, Evidence, located, of_one_group
-from jrr.privacy.informed.frequency import Beta
 
 _MOST_MIXED = 5_000  # contributors for a Beta prior: half as many laws are averaged
 _NODES = 1e-12  # what nodes and weights of the quadrature may be off by, in sum

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
 
-from jrr._base.forgetting import overwrite
+from jrr._base.randomness import overwrite
 from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
 from jrr.protocol.states import OPEN, Act

@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from jrr._base.files import synced
-from jrr._base.forgetting import overwrite
+from jrr._base.randomness import overwrite
 from jrr.dealing.decks import SurveyDecks
 from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.servers.common.problems import Problem, gone
