@@ -1,9 +1,9 @@
 """Data frames in, data frames out: pandas, polars and Arrow; nothing is written to disk.
 
 A perturbed column carries its header (jrr.tables.header). In Arrow and polars it is the column's
-type (jrr.tables.report_type), which Parquet files keep. In pandas it stands in `attrs["jrr"]`,
-which pandas writes into Parquet files and reads again. Where it was lost, nothing is estimated
-(docs/decisions/0067-frames.md).
+type (jrr.tables.formats.ReportType), which Parquet files keep. In pandas it stands in
+`attrs["jrr"]`, which pandas writes into Parquet files and reads again. Where it was lost, nothing
+is estimated (docs/decisions/0067-frames.md).
 """
 
 import math
