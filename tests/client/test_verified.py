@@ -690,7 +690,7 @@ def test_commitments_are_for_the_cards_that_are_named(tmp_path: Path) -> None:
     with pytest.raises(ProtocolError, match="has committed for other cards"):
         mine.close(Ending(sums=[told]))
     for damaged in ({}, {"request": requests[0]}, requests[0]["request"]):
-        with pytest.raises(DamagedError, match="with its nonce and slots"):
+        with pytest.raises(DamagedError, match="the file for this dealer"):
             dealers.close(Ending(request=damaged))
     assert house.everybody.close(Ending())["collector"]["settled"]
 

@@ -86,9 +86,9 @@ def test_a_form_is_the_document_of_a_file() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"epsilon": "0"}, "Privacy, ε must be a finite number > 0, at most 700, got 0"),
+        ({"epsilon": "0"}, "Privacy, ε must be a finite number above 0, at most 700, got 0"),
         ({"ask": "3"}, "Questions asked of each person must be 'auto' or 'all'"),
-        ({"waves": "x"}, "Waves must be a whole number in 1..1000, got 'x'"),
+        ({"waves": "x"}, "Waves must be a whole number from 1 to 1,000, got 'x'"),
         ({"by.de": "x" * 501, "by.en": "x"}, "Who asks must be 1 to 500 characters"),
         ({"analyses": "foo"}, "Analyses, a line each must be one of"),
         ({"question0.labels.de": "Büro"}, "Answers, a line each, in “where”, must"),

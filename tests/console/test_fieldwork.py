@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -21,6 +22,11 @@ ANSWERS = {"sector": "office", "bribed": "no", "hours": 2}
 
 def table(reply: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(reply.decode())))
+
+
+def unpacked(archive: bytes) -> dict[str, str]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        return {name: files.read(name).decode() for name in files.namelist()}
 
 
 def invitations_of(rows: list[dict[str, str]]) -> str:
@@ -65,7 +71,7 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
     form = {"page": PAGE, "format": "csv", "made_before": lost}
     reply = visitor.post(f"/surveys/{survey.hash}/invite", act="replace", **form)
     (new,) = table(reply.raw)
-    note = "1 invitations count no more, 1 were used and are left as they are: those that begin "
+    note = "Revoked: 1. Used, and left as they are: 1, those that begin "
     note += f"{grouped(rows[2]['invitation'][:8])}."
     assert note in visitor.get(f"/surveys/{survey.hash}/invite").words
     assert new["name"] == f"instead of {grouped(rows[3]['invitation'][:8])}"
@@ -75,7 +81,7 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
         f"/surveys/{survey.hash}/invite",
         **(form | {"made_before": invitations_of(rows[4:5]), "act": "revoke"}),
     )
-    assert "1 invitations count no more." in revoked.words
+    assert "Revoked: 1." in revoked.words
     assert "not known here" in refused_answer(survey, rows[4]["invitation"])
     assert servers.operator(survey).show()["dealer"]["invited"] == 7  # 8 and a new one, less 2
 
@@ -117,7 +123,11 @@ def test_letters_have_ones_own_words_in_every_language_and_know_waves(
     reply = visitor.post(
         f"/surveys/{survey.hash}/invite", token0=servers.dealer.token, **form | words
     )
-    letters = reply.body
+    files = unpacked(reply.raw)  # with the table, which reminders and the next wave need
+    (letters,) = (text for name, text in files.items() if name.endswith("-letters.html"))
+    (rows,) = (text for name, text in files.items() if name.endswith("-invitations.csv"))
+    assert len(table(rows.encode())) == 2
+    assert all(grouped(row["invitation"]) in letters for row in table(rows.encode()))
     assert (letters.count("<main>"), letters.count("<svg")) == (2, 2)  # one code on each
     assert letters.count("Please take part &lt;b&gt;soon&lt;/b&gt;.") == 2
     assert "in each of the 2 waves of this study" in letters

@@ -4,6 +4,8 @@ import json
 import re
 import tomllib
 
+import pytest
+
 from jrr.dealing.kinds import Dealers
 from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey, read_survey
@@ -65,6 +67,30 @@ def test_a_test_is_marked_needs_few_people_and_is_thrown_away_whole(
     assert "Deleted at dealer and collector" in after.words
     assert visitor.get(f"/surveys/{again.hash}").status == 404
     assert visitor.request("GET", "/readyz").status == 200
+
+
+@pytest.mark.parametrize("people", ["2", "5"])
+def test_a_test_of_very_few_has_cards_and_results_as_the_survey_will(
+    servers: Servers, visitor: Visitor, people: str
+) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK | {"title": f"Few {people}"}))
+    path = draft_path(page.body)
+    form = {"people": people, "dealers": servers.dealer.url, "pilot": "yes"}
+    pilot = created(visitor, path, **form, min_batch="10", results_every="10", min_cell="7")
+    assert pilot.capacity == int(people)
+    assert pilot.announces
+    assert pilot.smallest_group <= 2
+    invitations = servers.begin(pilot, 2)
+    for one in invitations:
+        answer(pilot, one, {"sector": "office", "bribed": "no", "hours": 2})
+    servers.operator(pilot).close()
+    assert servers.operator(pilot).estimates()["bribed"]["estimate"]["n"] == 2
+    # A copy has what was chosen; people of a test are asked no second time.
+    draft = draft_path(visitor.post(f"/surveys/{pilot.hash}/copy").body)
+    form_of_copy = visitor.get(f"{draft}/create").body
+    for name, value in {"min_batch": "10", "results_every": "10", "min_cell": "7"}.items():
+        assert re.search(rf'name="{name}"[^>]*value="{value}"', form_of_copy), name
+    assert "Begin wave" not in visitor.get(f"/surveys/{pilot.hash}/waves").words
 
 
 def test_a_copy_and_a_next_wave_bring_what_was_chosen(servers: Servers, visitor: Visitor) -> None:

@@ -47,7 +47,7 @@ class Events:
 def listening(visitor: Visitor, path: str) -> Iterator[Events]:
     host = urlsplit(visitor.url).netloc
     with closing(http.client.HTTPConnection(host, timeout=120)) as connection:
-        cookie = f"jrr-console={visitor.cookies['jrr-console']}"
+        cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
         connection.request("GET", f"/console{path}/events", headers={"Cookie": cookie})
         with connection.getresponse() as reply:
             assert reply.headers["content-type"].startswith("text/event-stream")

@@ -13,25 +13,25 @@ from tests.console.test_life import created, draft_path
 from tests.survey.test_words_around import png
 
 CREATE = {
-    "people": {"": "got ''", "1": "whole number in 2..", "2.5": "got 2.5", "1e30": "in 2.."},
+    "people": {"": "got ''", "1": "from 2 to 1,000,000,000", "2.5": "got 2.5", "1e30": "from 2"},
     "response": {"": "got ''", "0": "got 0", "160": "above 0 and at most 100, got 160"},
     "lost": {"100": "got 100", "-1": "got -1", "no": "got 'no'"},
     "dealers": {"nonsense": "https://survey.example", "ftp://x": "https://survey.example"},
     "collector": {"nonsense": "https://survey.example"},
     "min_cell": {"0": "got 0", "61": "at most 60, the people to invite, got 61", "x": "got 'x'"},
-    "results_every": {"0": "in 1..60", "x": "got 'x'"},
-    "min_batch": {"0": "in 1..60", "x": "got 'x'"},
+    "results_every": {"0": "from 1 to 60", "x": "got 'x'"},
+    "min_batch": {"0": "from 1 to 60", "x": "got 'x'"},
     "keep_days": {"30": "no closing time", "x": "got 'x'", "1.5": "whole number"},
 }
 INVITE = {
     "count": {"0": "1 to 100,000", "x": "got 'x'", "61": "at most 60"},
     "spare": {"x": "got 'x'", "-1": "got '-1'"},
     "page": {"": "https://survey.example", "nonsense": "https://survey.example"},
-    "made_before": {"x": "with invitations", "invitation\nabc": "34 letters"},
+    "made_before": {"x": "there is no column", "invitation\nabc": "row 1 has none"},
 }
 QUESTION = {
     "text.en": {"": "1 to 2,000 characters"},
-    "low": {"7": "above From, 7.0, got 5"},
+    "low": {"7": "above From, 7, got 5"},
     "margin": {"3": "at most 1 (0.03: 3 points), got 3", "no": "got 'no'"},
     "weight": {"-1": "got -1"},
     "name": {"a b": "got 'a b'"},
@@ -66,7 +66,7 @@ PLAN = {
     "response": {"160": "at most 100, got 160"},
     "epsilon": {"0": "got 0"},
     "lost": {"100": "got 100"},
-    "questions": {"x": "got 'x'", "51": "in 1..50"},
+    "questions": {"x": "got 'x'", "51": "from 1 to 50"},
     "population": {"1": "got 1", "1999": "at least the 2,000 people to invite"},
     "margin": {"": "got ''", "0": "got 0"},
 }
@@ -172,7 +172,10 @@ def test_files_that_dealers_operators_bring(servers: Servers) -> None:
     base = f"/surveys/{survey.hash}"
     for people in ("x", "{}"):
         refused = raw_post(dealer, f"{base}/invite", people=people)
-        check_told(refused.words, "The file of whom to accept", "a file")
+        check_told(refused.words, "The file of whom to accept", "")
+    for document in ("x", "{}", "[1]"):
+        refused = raw_post(dealer, "/bring", document=document)
+        check_told(refused.words, "The file", "document.json")
     refused = raw_post(dealer, f"{base}/close", request="x", sure="yes")
     check_told(refused.words, "The closing request", "the collector's operator gave")
 

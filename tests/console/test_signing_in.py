@@ -1,5 +1,7 @@
 """Who gets in, for how long, and what is tried to get in otherwise."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from jrr.console.sessions import IDLE, LONGEST, MOST, Sessions
@@ -61,10 +63,11 @@ def test_every_page_forbids_frames_scripts_of_others_and_copies(visitor: Visitor
 
 
 def test_a_session_that_a_browser_brings_is_never_taken_over(servers: Servers) -> None:
-    victim = Visitor(servers.collector.url, {"jrr-console": "chosen-by-the-attacker"})
+    name = f"jrr-console-{urlsplit(servers.collector.url).port}"
+    victim = Visitor(servers.collector.url, {name: "chosen-by-the-attacker"})
     victim.sign_in(servers.collector.token)
-    assert victim.cookies["jrr-console"] != "chosen-by-the-attacker"
-    attacker = Visitor(servers.collector.url, {"jrr-console": "chosen-by-the-attacker"})
+    assert victim.cookies[name] != "chosen-by-the-attacker"
+    attacker = Visitor(servers.collector.url, {name: "chosen-by-the-attacker"})
     assert attacker.request("GET", "/console/").status == 303
     # Signing in again ends the session before.
     before = dict(victim.cookies)
@@ -72,6 +75,16 @@ def test_a_session_that_a_browser_brings_is_never_taken_over(servers: Servers) -
     again = Visitor(servers.collector.url, dict(before))
     again.post("/sign-out")
     assert victim.request("GET", "/console/").status == 303
+
+
+def test_dealer_and_collector_on_one_machine_do_not_sign_each_other_out(servers: Servers) -> None:
+    browser = servers.visitor()
+    other = Visitor(servers.dealer.url, browser.cookies)  # cookies know no ports
+    form = other.request("GET", "/console/sign-in")
+    other.sign_in(servers.dealer.token)
+    assert form.status == 200
+    assert other.request("GET", "/console/").status == 200
+    assert browser.request("GET", "/console/").status == 200
 
 
 def test_signing_out_ends_the_session_and_not_only_the_cookie(servers: Servers) -> None:

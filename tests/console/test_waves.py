@@ -149,7 +149,7 @@ def test_the_page_of_waves_shows_what_the_library_says(servers: Servers, visitor
     assert "A draft of wave 2, with the people" in page.words
     draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert draft is not None
-    assert "ε = 4.0 in each of 2 waves, 8 in all" in visitor.get(f"{draft[1]}/create").words
+    assert "ε = 4 in each of 2 waves, 8 in all" in visitor.get(f"{draft[1]}/create").words
     refused = visitor.post(f"{draft[1]}/create", people="30", response="150")
     assert "Response rate, % must be above 0 and at most 100, got 150" in refused.words
     refused = visitor.post(f"{draft[1]}/create", people="30", after=first.hash)

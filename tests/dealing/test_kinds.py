@@ -91,7 +91,7 @@ def test_several_dealers() -> None:
 @pytest.mark.parametrize(
     ("urls", "owner"),
     [
-        ((DEALER, f"{DEALER}:443"), "dealer 0's"),
+        ((DEALER, f"{DEALER}:443"), "another dealer's"),
         ((DEALER, "https://collector.example"), "the collector's"),
     ],
 )

@@ -280,7 +280,7 @@ class ClosingChecks:
         drawn = dict(ending.request)
         request = drawn.pop("request", None)
         if not isinstance(request, Mapping) or set(drawn) != {"nonce", "slots"}:
-            raise DamagedError("request must be the file for this dealer, with its nonce and slots")
+            raise DamagedError("request must be the file for this dealer, as it came")
         return number, request, drawn
 
     def _give_sums(self, collector: "Admin", given: Sequence[Mapping[str, Any]]) -> None:

@@ -148,33 +148,31 @@ def new_notes(
     return dict(zip(invitations, notes, strict=True))
 
 
-def invitations_in(text: str, argument: str, where: str) -> list[str]:
+def invitations_in(text: str, argument: str, where: str = "") -> list[str]:
     """The invitations in a table that has a column of them.
 
     Args:
         text: The table, as CSV.
         argument: What to call it in a refusal.
-        where: What it is, in a refusal.
+        where: The file that holds it, for a refusal.
 
     Raises:
         DamagedError: It holds no invitations, or something else among them.
     """
+    file = f"a file that jrr survey invite wrote ({where})"
+    table = f"{argument} must be {file if where else 'the table that came with the invitations'}"
     try:
         rows = csv.DictReader(io.StringIO(text, newline=""))
         entries = [str(row.get("invitation") or "") for row in rows]
-        for entry in entries:
-            invitation_secret(entry)
     except csv.Error:
         entries = []
-    except JrrError as error:
-        raise DamagedError(
-            f"{argument} must be a file that jrr survey invite wrote, {where}: {error}"
-        ) from None
-    if not entries:
-        raise DamagedError(
-            f"{argument} must be a file that jrr survey invite wrote, with invitations, got "
-            f"{argument}={where!r}"
-        )
+    if not entries or not any(entries):
+        raise DamagedError(f"{table}: there is no column “invitation” with any in it")
+    for at, entry in enumerate(entries, 1):
+        try:
+            invitation_secret(entry)
+        except JrrError:
+            raise DamagedError(f"{table}: row {at} has none, or a mistyped one") from None
     return entries
 
 

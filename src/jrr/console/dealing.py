@@ -200,7 +200,7 @@ def _invite(request: PageRequest) -> Response:
         if revoked:
             request.session.note(f"{len(revoked):,} people are accepted no longer.")
     else:
-        invitations = invitations_in(text, "accepted", "what was pasted or chosen")
+        invitations = invitations_in(text, "accepted")
         operator.invite(invitations)
         count = len(invitations)
     request.session.note(f"{count:,} people are accepted.")

@@ -42,12 +42,8 @@ MOST = 100_000  # invitations in one file
 SHOWN = 20  # of those that were used, in a note
 FORMATS = {
     "csv": ("invitations.csv", "text/csv; charset=utf-8", "A table: invitation and link"),
-    "links": ("links.txt", "text/plain; charset=utf-8", "Links, a line each"),
-    "letters": (
-        "letters.html",
-        "text/html; charset=utf-8",
-        "Letters to print, with a QR code each",
-    ),
+    "links": ("links.txt", "text/plain; charset=utf-8", "Links, a line each, and the table"),
+    "letters": ("letters.html", "text/html; charset=utf-8", "Letters to print, and the table"),
 }
 
 
@@ -86,7 +82,7 @@ def _invite(request: PageRequest) -> Response:
     if act != INVITE and not made_before:
         raise ArgumentError("made_before must be chosen or pasted: it says who is meant")
     if made_before:  # such as the wave before: the same people
-        invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
+        invitations = invitations_in(made_before, "made_before")
     count = len(invitations) if made_before else _count("How many", request.form.get("count"), 1)
     spare = 0 if made_before else _count("Spare ones", request.form.get("spare") or "0", 0)
     if not made_before and survey.wave > 1:
@@ -118,10 +114,10 @@ def _invite(request: PageRequest) -> Response:
     elif act in (REVOKE, REPLACE):
         used = operator.revoke(invitations)
         revoked = [one for one in invitations if one not in set(used)]
-        said = f"{len(revoked):,} invitations count no more"
-        said += f", {len(used):,} were used and are left as they are" if used else ""
-        said += f": those that begin {', '.join(map(_start, used[:SHOWN]))}" if used else ""
-        said += " …" if len(used) > SHOWN else "."
+        said = f"Revoked: {len(revoked):,}."
+        if used:
+            said += f" Used, and left as they are: {len(used):,}, those that begin "
+            said += ", ".join(map(_start, used[:SHOWN])) + (" …" if len(used) > SHOWN else ".")
         invitations = new_invitations(len(revoked)) if act == REPLACE else []
         notes = {
             new: (f"instead of {_start(old)}", "")
@@ -146,24 +142,28 @@ def _invite(request: PageRequest) -> Response:
         for code, told in own.items()
         if told != usual_words(survey, code)
     }
-    body = answer_links_text(
-        kind,  # type: ignore[arg-type]
-        page=address,
-        link=survey.link,
-        invitations=invitations,
-        letter=letter_of(survey, language, words=words, reminder=reminder),
-        language=language,
-        notes=dict.fromkeys(invitations, ("", "")) | notes,
-    )
-    name, content, _ = FORMATS[kind]
-    if not others or reminder:
-        return download(body, f"{survey.hash[:8]}-{name}", content)
-    files = {f"{survey.hash[:8]}-{name}": body}
-    for number in others:
-        file = f"for-dealer-{number + 1}.json"
-        files[file] = names_file(survey, number, invitations, revoked)
-    request.session.note("Give each dealer's operator the file for-dealer that is in it.")
-    return download(_zipped(files), f"{survey.hash[:8]}-invitations.zip", "application/zip")
+    told = {
+        one: answer_links_text(
+            one,  # type: ignore[arg-type]
+            page=address,
+            link=survey.link,
+            invitations=invitations,
+            letter=letter_of(survey, language, words=words, reminder=reminder),
+            language=language,
+            notes=dict.fromkeys(invitations, ("", "")) | notes,
+        )
+        # Reminders, replacements and the next wave need the table, whatever people are sent.
+        for one in dict.fromkeys((kind,) if reminder else (kind, "csv"))
+    }
+    files = {f"{survey.hash[:8]}-{FORMATS[one][0]}": text for one, text in told.items()}
+    if others and not reminder:
+        for number in others:
+            file = f"for-dealer-{number + 1}.json"
+            files[file] = names_file(survey, number, invitations, revoked)
+        request.session.note("Give each dealer's operator the file for-dealer that is in it.")
+    if len(files) > 1:
+        return download(_zipped(files), f"{survey.hash[:8]}-invitations.zip", "application/zip")
+    return download(told[kind], next(iter(files)), FORMATS[kind][1])
 
 
 def _zipped(files: Mapping[str, str]) -> bytes:

@@ -87,8 +87,13 @@ FIELD_WORDS = {  # names that the library refuses by -> what the pages call them
     "or_less": "“or less”",
     "or_more": "“or more”",
 }
+_RANGE = re.compile(r"\bin (-?\d+)\.\.(-?\d+)")
+_SHARE = re.compile(r"\bresponse=(0?\.\d+)")
+_WHOLE = re.compile(r"(?<=\d)\.0(?=,|$)")
 _SETTINGS = re.compile(r"\b(min_cell|min_batch)\b")  # where a refusal speaks of other fields, too
 _INSTEAD = {  # what commands offer by options -> what these pages offer
+    "number >= ": "number of at least ",
+    "number > ": "number above ",
     "--merge-small merges such groups (--dry-run shows how)": (
         "tick that groups that are too small are merged"
     ),
@@ -299,8 +304,13 @@ def read_closes(request: PageRequest) -> str:
 
 
 def cookie_name(request: Request) -> str:
-    """By https one that no other host and no http page can set."""
-    return "__Host-jrr-console" if request.url.scheme == "https" else "jrr-console"
+    """By https one that no other host and no http page can set; cookies tell no ports apart."""
+    return f"{'__Host-' if request.url.scheme == 'https' else ''}{of_port('jrr-console', request)}"
+
+
+def of_port(cookie: str, request: Request) -> str:
+    """A name for this server's cookie alone, where dealer and collector share a machine."""
+    return f"{cookie}-{request.url.port}" if request.url.port else cookie
 
 
 def same_origin(request: Request) -> bool:
@@ -396,8 +406,13 @@ def in_words(error: JrrError | Problem) -> str:
         name, question = of_question.groups()
         named = "Wanted margin" if name == "margin" else FIELD_WORDS.get(name, name)
         words = f"{named}, in “{question}”,{must}{rest}".replace("above low=", "above From, ")
+        words = _WHOLE.sub("", words)
     for option, instead in _INSTEAD.items():
         words = words.replace(option, instead)
+    words = _RANGE.sub(lambda found: f"from {int(found[1]):,} to {int(found[2]):,}", words)
+    words = _SHARE.sub(lambda found: f"a response rate of {100 * float(found[1]):g}%", words)
+    if words.startswith("survey is not acceptable"):
+        words = "The file must be the document.json of a survey, as the researcher got it"
     words = _SETTINGS.sub(lambda found: f"“{FIELD_WORDS[found[0]]}”", words)
     return f"{words[:1].upper()}{words[1:]}".rstrip(".")
 

@@ -6,7 +6,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from jrr.console.pages import START, Console, cookie_name, read_form, refusal, render, same_origin
+from jrr.console.pages import (
+    START,
+    Console,
+    cookie_name,
+    of_port,
+    read_form,
+    refusal,
+    render,
+    same_origin,
+)
 from jrr.servers.common.tokens import AdminToken, token_digest
 
 FORM_COOKIE = "jrr-console-form"  # ties the form for signing in to the browser that asked for it
@@ -23,7 +32,7 @@ def signing_routes(console: Console) -> list[Route]:
 
     async def sign_in(request: Request) -> Response:
         fields = await read_form(request)
-        nonce = request.cookies.get(FORM_COOKIE, "")
+        nonce = request.cookies.get(of_port(FORM_COOKIE, request), "")
         is_ours = secrets.compare_digest(fields.raw("csrf").encode(), console.seal(nonce).encode())
         if not (nonce and is_ours and same_origin(request)):
             return _form(console, request, "Please try again: the form had expired.", 403)
@@ -70,7 +79,7 @@ async def _begin(console: Console, request: Request, holder: AdminToken) -> Resp
         secure=is_https,
         path="/" if is_https else START,
     )
-    reply.delete_cookie(FORM_COOKIE, path=START)
+    reply.delete_cookie(of_port(FORM_COOKIE, request), path=START)
     return reply
 
 
@@ -84,7 +93,7 @@ def _form(console: Console, request: Request, words: str = "", status: int = 200
         role=console.settings.role,
     )
     reply.set_cookie(
-        FORM_COOKIE,
+        of_port(FORM_COOKIE, request),
         nonce,
         httponly=True,
         samesite="strict",

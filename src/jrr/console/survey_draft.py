@@ -16,7 +16,9 @@ from jrr.survey.promises import COST, answers_by_question
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
-CHOICE_NAMES = ("response", "lost", "trust")  # what was planned with, and no document says
+CHOICE_NAMES = (  # what was planned with, and no document says, or that of a test says otherwise
+    *("response", "lost", "trust", "min_cell", "results_every", "min_batch"),
+)
 _VIEW = "cards"  # in which a draft's ε is planned unless something else is said
 # The editor shows weights with six digits, and a wave must not lose more than the one before it:
 # where weights split the budget, a little less than all of it is planned.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import ceil
 
 from jrr._base import checks
 from jrr.dealing.interface import Dealing
@@ -92,8 +93,15 @@ class SurveyRequest:
             raise checks.refusal("collector", self.collector, "that of the wave before")
 
     def plan(self) -> DraftPlan:
-        """Every sensitive question within the total."""
-        return self._plan_for(checks.integer("people", self.people, 2))
+        """Every sensitive question within the total; a test of very few as for enough to deal."""
+        people = checks.integer("people", self.people, 2)
+        if self.pilot and self.response > 0:  # at least two who answer
+            people = max(people, ceil(2 / self.response))
+        planned = self._plan_for(people)
+        if self.pilot and self.dealing.deals and not _dealt(planned):
+            enough = self._enough_for_cards()
+            planned = planned if enough is None else self._plan_for(enough)
+        return planned
 
     def _plan_for(self, people: int) -> DraftPlan:
         return plan_draft(
@@ -174,7 +182,7 @@ class SurveyRequest:
             else one.plan.mechanism
             for one in planned.questions
         }
-        dealt = [one for one in planned.questions if one.plan.mechanism.deals]
+        dealt = _dealt(planned)
         if not dealt and self.dealing.deals:
             raise self._no_cards(planned)
         survey = Survey(
@@ -198,8 +206,8 @@ class SurveyRequest:
             min_cell=1 if self.pilot else self.min_cell,
             pilot=self.pilot,
             keep_days=self.keep_days,
-            results_every=self.results_every,
-            min_batch=self.min_batch,
+            results_every=1 if self.pilot else self.results_every,
+            min_batch=1 if self.pilot else self.min_batch,
             delta=self.delta,
             consent=self._consent(),
             consent_version=self.consent_version,
@@ -264,8 +272,7 @@ class SurveyRequest:
         """
 
         def deals(people: int) -> bool:
-            plans = self._plan_for(people).questions
-            return any(one.plan.mechanism.deals for one in plans)
+            return bool(_dealt(self._plan_for(people)))
 
         candidates = (self.people << times for times in range(1, _DOUBLINGS + 1))
         enough = next((n for n in candidates if n <= _MOST_PEOPLE and deals(n)), None)
@@ -276,6 +283,11 @@ class SurveyRequest:
             middle = (enough + too_few) // 2
             enough, too_few = (middle, too_few) if deals(middle) else (enough, middle)
         return enough
+
+
+def _dealt(planned: DraftPlan) -> list[QuestionPlan]:
+    """The questions that have cards."""
+    return [one for one in planned.questions if one.plan.mechanism.deals]
 
 
 def _next_wave(before: Survey, alone: Survey) -> Survey:

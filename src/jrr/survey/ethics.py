@@ -112,8 +112,9 @@ class _Writer:
         if survey.waves > 1:
             lines.append(say("waves", wave=str(survey.wave), waves=str(survey.waves)))
         if survey.opens or survey.closes:
-            known = [_minute(one) or say("open_end") for one in (survey.opens, survey.closes)]
-            lines.append(say("times", opens=known[0], closes=known[1]))
+            opens = _minute(survey.opens) or say("open_start")
+            closes = _minute(survey.closes) or say("open_end")
+            lines.append(say("times", opens=opens, closes=closes))
         if survey.pilot:
             lines.append(say("pilot"))
         return Section(say("purpose"), tuple(lines))

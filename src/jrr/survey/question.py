@@ -109,7 +109,7 @@ class Question:
     def margin_words(self, margin: float) -> str:
         """Half an interval: in percentage points, or in the unit of a number."""
         if self.kind == "number":
-            return f"±{margin:.3g}"
+            return f"±{margin:.3g}" if margin < self.high - self.low else "says nothing"
         return f"±{100 * margin:.2g} points" if margin < 1 else "says nothing"
 
     def told(self, number: float) -> float:

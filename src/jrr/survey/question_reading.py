@@ -272,8 +272,9 @@ def _labels(where: str, kind: Kind, given: object, languages: tuple[str, ...]) -
         return ()
     fewest = 2 if kind == "choice" else 1
     if not isinstance(given, list) or not fewest <= len(given) <= _MOST_LABELS:
+        got = str(len(given)) if isinstance(given, list) else f"{given!r:.80}"
         raise ArgumentError(
-            f"labels of {where} must be {fewest} to {_MOST_LABELS} texts, got {given!r:.80}"
+            f"labels of {where} must be {fewest} to {_MOST_LABELS} texts, got {got}"
         )
     labels = tuple(read_texts(f"labels of {where}", one, languages) for one in given)
     meant: dict[str, int] = {}

@@ -183,12 +183,12 @@ class Survey:
             raise checks.refusal("decks", shown, "of the same number of cards for all questions")
         # Whoever answers at one address for two of them has the view `dealer`, not its own.
         owners = {origin(self.collector): "the collector's"}
-        for number, address in enumerate(dealing.addresses):
+        for address in dealing.addresses:
             owner = owners.get(origin(address))
             if owner is not None:
                 allowed = f"at another host or port than {owner}: one server must not be both"
                 raise checks.refusal(dealing.word, address, allowed)
-            owners[origin(address)] = f"{dealing.word} {number}'s"
+            owners[origin(address)] = f"another {dealing.word}'s"
 
     def _check_waves(self) -> None:
         if checks.integer("wave", self.wave, 1) > checks.integer("waves", self.waves, 1):
