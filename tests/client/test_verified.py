@@ -35,6 +35,7 @@ from jrr.survey.closing import ClosingRequest
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey
+from jrr.survey.together import not_asked
 from tests.client.in_process import LIMITS, House
 
 SLOTS = 6
@@ -259,6 +260,77 @@ def test_nothing_of_others_serves(tmp_path: Path) -> None:
         stranger.answer(brief(0))
     assert house.everybody.show()["collector"]["reports"] == 1
     assert elsewhere.everybody.show()["collector"]["reports"] == 0
+
+
+TOGETHER: dict[str, Any] = {
+    "title": "Work",
+    "epsilon": 2.0,
+    "split": "together",
+    "ask": 2,
+    "questions": [
+        DRAFT["questions"][0],
+        *({"name": name, "kind": "yes-no", "text": name} for name in "abc"),
+        {"name": "pills", "kind": "several", "text": "Pills?", "labels": ["red", "blue"]},
+    ],
+}
+
+
+def test_lies_behind_a_shared_coin_and_two_dealers(tmp_path: Path) -> None:
+    survey = SurveyRequest(
+        draft=Draft.from_dict(TOGETHER),
+        people=PEOPLE,
+        collector="https://collector.example",
+        dealing=Dealers(tuple(f"https://dealer{at}.example" for at in range(2))),
+        verified=True,
+        min_cell=5,
+        dealer_epsilon=12.0,
+    ).survey()
+    house = House(survey, tmp_path)
+    invitations = new_invitations(PEOPLE)
+    house.everybody.install()
+    house.everybody.invite(invitations)
+    house.everybody.open()
+
+    def one_more(document: dict[str, Any]) -> None:
+        next(iter(document["reports"].values()))["report"] += 1
+
+    def exchanged(document: dict[str, Any]) -> None:
+        first, second, *_ = document["reports"].values()
+        mine, theirs = dict(first), dict(second)
+        first.update(theirs)
+        second.update(mine)
+
+    def dealers_exchanged(document: dict[str, Any]) -> None:
+        for told in document["reports"].values():
+            told["serials"].reverse()
+            told["commitments"].reverse()
+
+    def one_less(document: dict[str, Any]) -> None:
+        document["reports"].popitem()
+
+    def not_asked_for(document: dict[str, Any]) -> None:
+        names = [one.name for one in survey.sensitive if one.name not in document["reports"]]
+        document["reports"][names[0]] = next(iter(document["reports"].values()))
+
+    lies: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+        (one_more, PROVES),
+        (exchanged, SIGNED),
+        (dealers_exchanged, SIGNED),
+        (one_less, "reports must be of exactly the questions"),
+        (not_asked_for, "reports must be of exactly the questions"),
+    ]
+    for at, invitation in enumerate(invitations):
+        device = Device(house, invitation)
+        left = not_asked(survey, pseudonym(device.secret, survey.collector_salt, COLLECTOR))
+        answers = {"sector": "office", **dict.fromkeys("abc", "yes"), "pills": ["red"]}
+        told = {name: answer for name, answer in answers.items() if name not in left}
+        change, words = lies[at % len(lies)]
+        with pytest.raises(ProtocolError, match=words):
+            device.answer(told, change)
+        device.answer(told)
+    assert house.everybody.close(Ending())["collector"]["reports"] == PEOPLE
+    record = house.everybody.at_collector().get(f"{survey.path}/record")
+    assert check_record(survey, record) == [PEOPLE, PEOPLE]
 
 
 def test_a_card_counts_once(tmp_path: Path) -> None:

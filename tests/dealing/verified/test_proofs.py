@@ -1,5 +1,6 @@
 """Proofs: what is possible passes, nothing else, nothing for anybody else."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jrr import MRR, Bits, Block, Choice, SeededRandom, Subset, Window
 from jrr.dealing.verified.group import (
     ORDER,
     OTHER_BASE,
@@ -18,7 +20,9 @@ from jrr.dealing.verified.group import (
     read_number,
 )
 from jrr.dealing.verified.proofs import Possible, Statement, prove, verify
+from jrr.dealing.verified.questions import possible_numbers
 from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.coins.interface import Coin
 from tests.golden import make_verified
 
 SHAPES = make_verified.SHAPES
@@ -30,6 +34,31 @@ def stated(possible: Possible, said: list[int]) -> tuple[Statement, list[int]]:
     masks = [3 * number - 4 for number in range(len(said))]
     reports = [mask + one for mask, one in zip(masks, said, strict=True)]
     return Statement(b"b" * 64, possible, list(map(commit, masks, blindings)), reports), blindings
+
+
+COINS: dict[str, tuple[Coin, list[object]]] = {
+    "yes or no": (Choice(2), [0, 1]),
+    "one of three": (Choice(3), [0, 1, 2]),
+    "bits": (Bits(3), [0, 1, 2]),
+    "subset": (Subset(5, 2), [0, 1, 2, 3, 4]),
+    "block": (Block((2, 3)), [[1, 0], [0, 2]]),
+    "block of bits": (Block((2, 2, 2)), [[0, 1, 1]]),
+    "window": (Window(4, 3), [0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", list(COINS))
+def test_what_is_possible_is_what_the_coin_says(name: str) -> None:
+    """No number more, or somebody could claim it; none less, or somebody could not answer."""
+    coin, values = COINS[name]
+    mechanism = MRR(50, own=1.0, card_rate=0.5, announced_rate=0.5, coin=coin)
+    possible, rng = possible_numbers(mechanism), SeededRandom(31)
+    blank = 0 if possible.numbers == 1 else [0] * possible.numbers
+    told = (mechanism.respond_one(value, blank, rng) for _ in range(1_000) for value in values)
+    listed = [mechanism.report_format.to_json(report) for report in told]
+    said = {tuple(one) if isinstance(one, list) else (one,) for one in listed}
+    numbers = itertools.product(range(-1, possible.largest + 2), repeat=possible.numbers)
+    assert said == {one for one in numbers if possible.allows(one)}
 
 
 @pytest.mark.parametrize(("possible", "said"), SHAPES)
