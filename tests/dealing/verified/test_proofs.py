@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def stated(possible: Possible, said: list[int]) -> tuple[Statement, list[int]]:
     return Statement(b"b" * 64, possible, list(map(commit, masks, blindings)), reports), blindings
 
 
-COINS: dict[str, tuple[Coin, list[object]]] = {
+COINS: dict[str, tuple[Coin, list[Any]]] = {
     "yes or no": (Choice(2), [0, 1]),
     "one of three": (Choice(3), [0, 1, 2]),
     "bits": (Bits(3), [0, 1, 2]),
