@@ -3,16 +3,20 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jrr
+from jrr.dealing.kinds import Dealers
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.plans import epsilon_of_everything, stderr
 from jrr.research.attacks import liar_bias, shift_bias, swap_bias
 from jrr.research.attacks.cards import block_epsilon, sybil_epsilon
 from jrr.research.attacks.catalogue import Setting
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
 from tests import bare_plans
 
 pytestmark = pytest.mark.heavy
@@ -81,6 +85,27 @@ def test_tables_of_attacks(
             exact = epsilon(mechanism, place)
             assert exact <= float(cell.replace("∞", "inf")) * (1 + 1e-9)  # rounded up
             assert float(cell.replace("∞", "inf")) <= exact + 1e-3
+
+
+def test_liars_behind_a_shared_coin() -> None:
+    questions = [{"name": name, "kind": "yes-no", "text": name} for name in "abcdef"]
+    said = []
+    for ask in ("auto", "all"):
+        draft = {"title": "Six", "epsilon": 1.5, "ask": ask, "questions": questions}
+        survey = SurveyRequest(
+            draft=Draft.from_dict(draft),
+            people=2_000,
+            collector="https://collector.example",
+            dealing=Dealers(("https://dealer.example",)),
+        ).survey()
+        (shared,) = survey.together
+        mechanism: Any = survey.sensitive[0].mechanism
+        for strength in (mechanism.p, mechanism.alone):
+            said.append(f"{strength / (2 * strength - 1):.1f}")  # p/(2p-1) = (1-q)/λ
+        assert said[-1] == f"{liar_bias(mechanism, verified=True):.1f}"
+        assert shared.ask == (3 if ask == "auto" else 6)
+    words = "adds {} people and one without {} where everybody is asked three of them, as planned "
+    assert (words + "by default, {} and {} where everybody is asked all").format(*said) in PAGE
 
 
 def test_the_table_of_liars() -> None:
