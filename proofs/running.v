@@ -235,16 +235,17 @@ Proof.
     rewrite <- Lz at 1. rewrite deck_weights by lia. unfold ds. ring.
 Qed.
 
-(** ** Her outcome is moved by gs before her card is added; sums are of cards as they are kept *)
-Definition view_kept (gs : list (Z -> Z)) (J t : nat) (ask : seen -> asking)
+(** ** Her outcome is moved by gs, which may depend on the cards of all others, before her card is
+    added; sums are of cards as they are kept *)
+Definition view_kept (gs : list (list Z) -> list (Z -> Z)) (J t : nat) (ask : seen -> asking)
   (us : list (list Z)) (r : list (list Z) * list Z) : seen * list Z :=
-  let s := first_view J t (upd t (each gs) us) (fst r) in (s, announce (ask s) [] (kept (fst r)) (snd r)).
+  let s := first_view J t (upd t (each (gs (map (others t) (fst r)))) us) (fst r) in (s, announce (ask s) [] (kept (fst r)) (snd r)).
 
 Section Masked.
-Context {X : Type} (coin : X -> list Z -> R) (gs : list (Z -> Z)) (a b e : R) (es : list R) (J t : nat).
+Context {X : Type} (coin : X -> list Z -> R) (gs : list (list Z) -> list (Z -> Z)) (a b e : R) (es : list R) (J t : nat).
 Context (ask : seen -> asking) (xs xs' : list X).
 Hypotheses (Ha : 0 < a) (Hb : 0 <= b) (He : Forall (fun e => 0 < e) es) (He0 : 0 <= e).
-Hypotheses (Lgs : length gs = J) (Hgs : Forall gentle gs).
+Hypotheses (Lgs : forall zss, length (gs zss) = J) (Hgs : forall zss, Forall gentle (gs zss)).
 Hypothesis budget : forall s, within (ask s) t es [] (fun _ => e).
 Hypothesis Laws : Forall (fun x => is_law (vec any J) (coin x)) xs.
 Hypothesis Laws' : Forall (fun x => is_law (vec any J) (coin x)) xs'.
@@ -261,8 +262,10 @@ Let out (us : list (list Z)) (v : list Z) (r : list (list Z) * list Z) :=
   (zss, shift_kept (ask (first_view J t (rest us) zss)) t v [] (fst r) (snd r)).
 Let back (us : list (list Z)) (v : list Z) (r : list (list Z) * list Z) :=
   (addto t (neg v) (fst r), shift_kept (ask (first_view J t (rest us) (fst r))) t (neg v) [] (fst r) (snd r)).
-Let show (us : list (list Z)) (u : list Z) r := back us (each gs o) (out us (each gs u) r).
-Let hide (us : list (list Z)) (u : list Z) r := back us (each gs u) (out us (each gs o) r).
+(** How her outcome is moved, and that her own card does not tell. *)
+Let moved (r : list (list Z) * list Z) := each (gs (map (others t) (fst r))).
+Let show (us : list (list Z)) (u : list Z) r := back us (moved r o) (out us (moved r u) r).
+Let hide (us : list (list Z)) (u : list Z) r := back us (moved r u) (out us (moved r o) r).
 
 Lemma Lo : length o = J. Proof. apply repeat_length. Qed.
 Lemma Lneg v : length v = J -> length (neg v) = J.
@@ -295,8 +298,17 @@ Proof.
   rewrite <- (neg_neg v) at 1. rewrite (shift_kept_neg _ n J); auto. apply Lneg; auto.
 Qed.
 
-Lemma Leach u : length u = J -> length (each gs u) = J.
-Proof. intros. rewrite each_length; lia. Qed.
+Lemma Leach r u : length u = J -> length (moved r u) = J.
+Proof. intros. unfold moved. rewrite each_length; rewrite ?Lgs; lia. Qed.
+
+Lemma moved_out us v r : length v = J -> ok r -> moved (out us v r) = moved r.
+Proof. intros Lv [[Lz _] _]. unfold moved, out; simpl. rewrite others_addto by lia. auto. Qed.
+
+Lemma moved_back us v r : length v = J -> ok r -> moved (back us v r) = moved r.
+Proof.
+  intros Lv [[Lz _] _]. unfold moved, back; simpl.
+  rewrite others_addto by (rewrite (Lneg v Lv); lia). auto.
+Qed.
 
 Lemma rest_rest us u : rest (upd t (fun _ => u) us) = rest us.
 Proof. unfold rest. apply upd_upd. Qed.
@@ -309,25 +321,31 @@ Proof.
   { destruct Hu as [L F]. rewrite Forall_forall in F. apply (F (nth t us o)), nth_In. fold n in Ht. lia. }
   assert (Core : forall vs q, vec B n vs -> ok q ->
       view_kept gs J t ask vs q =
-      let q1 := out vs (each gs (nth t vs o)) q in
+      let q1 := out vs (moved q (nth t vs o)) q in
       let s := first_view J t (rest vs) (fst q1) in (s, announce (ask s) [] (kept (fst q1)) (snd q1))).
   { intros vs [zss hs] Hv [Hz [Lh _]]; simpl in Hz, Lh. unfold view_kept. cbv zeta. simpl fst. simpl snd.
     assert (Lv : length (nth t vs o) = J).
     { destruct Hv as [L F]. rewrite Forall_forall in F. apply (F (nth t vs o)), nth_In. fold n in Ht. lia. }
-    assert (Hm : vec (vec any J) n (upd t (each gs) vs)).
-    { apply upd_vec; auto. intros u [Lu _]. split; [apply Leach; auto|apply Forall_any]. }
-    assert (FV : first_view J t (upd t (each gs) vs) zss =
-        first_view J t (rest vs) (addto t (each gs (nth t vs o)) zss)).
+    set (g := each (gs (map (others t) zss))).
+    assert (Lg : forall u, length u = J -> length (g u) = J) by apply (Leach (zss, hs)).
+    assert (Hm : vec (vec any J) n (upd t g vs)).
+    { apply upd_vec; auto. intros u [Lu _]. split; [apply Lg; auto|apply Forall_any]. }
+    assert (FV : first_view J t (upd t g vs) zss =
+        first_view J t (rest vs) (addto t (g (nth t vs o)) zss)).
     { rewrite (first_view_moves J n t) by auto. fold o. rewrite upd_upd.
       rewrite upd_nth_same by (destruct Hv; fold n in Ht; lia). reflexivity. }
-    rewrite FV. f_equal. symmetry. apply (announce_kept _ n J); auto; apply Leach; auto. }
+    rewrite FV. f_equal. symmetry. apply (announce_kept _ n J); auto; apply Lg; auto. }
   assert (Or0 : ok (show us0 (nth t us o) r)).
   { unfold show. apply ok_back; [apply Leach, Lo|]. apply ok_out; auto. apply Leach; auto. }
   assert (Hu0 : vec B n us0).
   { apply upd_vec; auto. intros; split; [apply Lo|apply Forall_any]. }
   rewrite (Core us r Hu Or), (Core us0 _ Hu0 Or0). cbv zeta.
   assert (N0 : nth t us0 o = o) by (unfold us0; rewrite upd_nth_same; auto; destruct Hu; fold n in Ht; lia).
-  rewrite N0. unfold show. rewrite out_back; [|apply Leach, Lo|apply ok_out; auto; apply Leach; auto].
+  assert (M0 : moved (show us0 (nth t us o) r) = moved r).
+  { unfold show. rewrite moved_back, moved_out; auto; try apply Leach; auto using Lo.
+    apply ok_out; auto. apply Leach; auto. }
+  rewrite N0, M0. unfold show.
+  rewrite out_back; [|apply Leach, Lo|apply ok_out; auto; apply Leach; auto].
   assert (R0 : rest us0 = rest us) by apply rest_rest.
   unfold out. rewrite R0. reflexivity.
 Qed.
@@ -346,11 +364,13 @@ Proof.
   - intros us u r _ [Lu _] Or. apply ok_back; [apply Leach, Lo|]. apply ok_out; auto. apply Leach; auto.
   - intros us u r _ [Lu _] Or. apply ok_back; [apply Leach; auto|]. apply ok_out; auto. apply Leach, Lo.
   - intros us u r _ [Lu _] Or. unfold hide, show.
-    rewrite out_back, back_out; auto; try apply Leach; auto; try apply Lo.
-    apply ok_out; auto. apply Leach; auto.
+    assert (O1 : ok (out us (moved r u) r)) by (apply ok_out; auto; apply Leach; auto).
+    rewrite moved_back, moved_out by (auto; apply Leach; auto; apply Lo).
+    rewrite out_back, back_out; auto; apply Leach; auto; apply Lo.
   - intros us u r _ [Lu _] Or. unfold hide, show.
-    rewrite out_back, back_out; auto; try apply Leach; auto; try apply Lo.
-    apply ok_out; auto. apply Leach, Lo.
+    assert (O1 : ok (out us (moved r o) r)) by (apply ok_out; auto; apply Leach, Lo).
+    rewrite moved_back, moved_out by (auto; apply Leach; auto; apply Lo).
+    rewrite out_back, back_out; auto; apply Leach; auto; apply Lo.
   - exact view.
   - exact HK.
   - rewrite map_length; auto.
@@ -362,21 +382,23 @@ Proof.
     destruct (nth_error xs t) as [x|] eqn:Ex; [|apply nth_error_None in Ex; lia].
     destruct (nth_error xs' t) as [x'|] eqn:Ex'.
     2:{ apply nth_error_None in Ex'. destruct Nb as [L _]. lia. }
-    assert (O1 : ok (out us (each gs o) r)) by (apply ok_out; auto; apply Leach, Lo).
-    unfold hide in *. destruct (out us (each gs o) r) as [zss hs].
+    assert (O1 : ok (out us (moved r o) r)) by (apply ok_out; auto; apply Leach, Lo).
+    unfold hide in *. destruct (out us (moved r o) r) as [zss hs].
     destruct (dealer_weights_kept a b es e (ask (first_view J t (rest us) zss)) J n t zss hs)
       as (k & fs & Hk & Lf & Sf & Ef); auto.
-    set (fg := through_each fs gs) in *.
+    set (g := gs (map (others t) (fst r))) in *.
+    assert (Lg : length g = J) by apply Lgs. assert (Gg : Forall gentle g) by apply Hgs.
+    set (fg := through_each fs g) in *.
     assert (Lfg : length fg = J) by (unfold fg; rewrite through_each_length; lia).
     assert (Sfg : Forall (slope (a + b + e)) fg) by (apply through_each_slope; auto).
-    assert (R : forall q, (forall u, B u -> q u * dealer a b es J n (back us (each gs u) (zss, hs)) =
+    assert (R : forall q, (forall u, B u -> q u * dealer a b es J n (back us (moved r u) (zss, hs)) =
         k * (q u * prodlaw fg u))).
     { intros q u [Lu _]. unfold back; simpl. rewrite Ef by (apply Leach; auto).
-      unfold fg. rewrite through_each_prod by lia. ring. }
-    assert (SS : forall q, summable B (fun u => q u * dealer a b es J n (back us (each gs u) (zss, hs))) ->
+      unfold fg. rewrite through_each_prod by lia. unfold moved. fold g. ring. }
+    assert (SS : forall q, summable B (fun u => q u * dealer a b es J n (back us (moved r u) (zss, hs))) ->
         summable B (fun u => q u * prodlaw fg u)).
     { intros q Sq. pose proof (Rinv_0_lt_compat _ Hk) as Hi.
-      apply (summable_ext _ (fun u => / k * (q u * dealer a b es J n (back us (each gs u) (zss, hs))))).
+      apply (summable_ext _ (fun u => / k * (q u * dealer a b es J n (back us (moved r u) (zss, hs))))).
       - intros u Bu. rewrite R by auto. field. lra.
       - apply Sum_scal; auto. lra. }
     apply SS in S1. apply SS in S2.
@@ -391,18 +413,19 @@ End Masked.
 End Kept.
 
 (** ** The theorem.
-    o is all that is drawn by anybody but person t and the one dealer who keeps his cards to himself:
-    the others' coins, and the cards of other dealers, some added before his and some after. What she
-    sends: her outcome (a number 0..m), one card after another added, brought into the range after
+    o is all that is drawn by anybody but person t and the one dealer who keeps his cards to himself.
+    The cards of other dealers, some added before his and some after, are chosen in any way from o and
+    from his cards of all others, for these people may be the other dealers' friends. What she sends: her outcome (a number 0..m), one card after another added, brought into the range after
     each. The adversary knows o, what she sent, and all cards but hers. What the others send may be
     anything that can be computed from this, so it tells nothing new; and which sums are told may
     depend on all of it. *)
 Section Running.
 Context {X S : Type} (eqS : forall u v : S, {u = v} + {u <> v}).
 Context (coin : X -> list Z -> R) (a b e : R) (es : list R) (J t : nat) (B m C : Z).
-Context (earlier later : S -> nat -> list Z) (Q : S -> Prop) (q : S -> R).
+Context (earlier later : S -> list (list Z) -> nat -> list Z) (Q : S -> Prop) (q : S -> R).
 Definition sent (o : S) (us zss : list (list Z)) : list Z := map (fun j =>
-  fold_left (add_card B m) (earlier o j ++ cut C (nth t (col j zss) 0%Z) :: later o j)
+  let theirs := map (others t) zss in
+  fold_left (add_card B m) (earlier o theirs j ++ cut C (nth t (col j zss) 0%Z) :: later o theirs j)
     (into 0 m (nth j (nth t us []) 0%Z))) (seq 0 J).
 Definition known (p : outcome * S) : S * list Z * list (list Z) :=
   let '((us, (zss, hs)), o) := p in (o, sent o us zss, map (others t) zss).
@@ -417,23 +440,25 @@ Hypothesis Laws : Forall (fun x => is_law (vec any J) (coin x)) xs.
 Hypothesis Laws' : Forall (fun x => is_law (vec any J) (coin x)) xs'.
 Hypotheses (Nb : neighbours t xs xs') (Ht : (t < length xs)%nat) (Lq : is_law Q q).
 Hypotheses (HB : (0 <= B)%Z) (Hm : (0 <= m)%Z).
-Hypothesis HC : (2 * B + m <= C)%Z \/ ((B + m <= C)%Z /\ forall o j, earlier o j = []).
+Hypothesis HC : (2 * B + m <= C)%Z \/ ((B + m <= C)%Z /\ forall o theirs j, earlier o theirs j = []).
 
-Let gs (o : S) : list (Z -> Z) :=
-  map (fun j v => fold_left (add_card B m) (earlier o j) (into 0 m v)) (seq 0 J).
+Let gs (o : S) (theirs : list (list Z)) : list (Z -> Z) :=
+  map (fun j v => fold_left (add_card B m) (earlier o theirs j) (into 0 m v)) (seq 0 J).
 Let finish (o : S) (s : seen) : list Z := map (fun j =>
-  fold_left (add_card B m) (later o j) (into (- B) (B + m) (nth t (nth j (fst s) []) 0%Z))) (seq 0 J).
+  fold_left (add_card B m) (later o (snd s) j) (into (- B) (B + m) (nth t (nth j (fst s) []) 0%Z)))
+  (seq 0 J).
 
-Lemma gs_gentle o : Forall gentle (gs o).
+Lemma gs_gentle o theirs : Forall gentle (gs o theirs).
 Proof.
   apply Forall_map, Forall_forall. intros j _.
-  apply (gentle_after (fun v => fold_left (add_card B m) (earlier o j) v) (into 0 m));
+  apply (gentle_after (fun v => fold_left (add_card B m) (earlier o theirs j) v) (into 0 m));
     [apply cards_gentle|apply into_gentle].
 Qed.
 
-Lemma sent_hidden o j u z : fold_left (add_card B m) (earlier o j ++ cut C z :: later o j) (into 0 m u) =
-  fold_left (add_card B m) (later o j)
-    (into (- B) (B + m) (fold_left (add_card B m) (earlier o j) (into 0 m u) + z)).
+Lemma sent_hidden o theirs j u z :
+  fold_left (add_card B m) (earlier o theirs j ++ cut C z :: later o theirs j) (into 0 m u) =
+  fold_left (add_card B m) (later o theirs j)
+    (into (- B) (B + m) (fold_left (add_card B m) (earlier o theirs j) (into 0 m u) + z)).
 Proof.
   rewrite fold_left_app. simpl. f_equal.
   assert (R0 : (0 <= into 0 m u <= m)%Z) by (unfold into; lia).
@@ -447,13 +472,15 @@ Lemma nth_plus us zs i : (i < length us)%nat -> length us = length zs ->
 Proof. revert zs i; induction us; intros [|z zs] [|i] H L; simpl in *; try lia; auto. apply IHus; lia. Qed.
 
 Lemma finish_sent o us zss : vec (vec any J) (length xs) us -> vec (cards (length xs)) J zss ->
-  finish o (first_view J t (upd t (each (gs o)) us) zss) = sent o us zss.
+  finish o (first_view J t (upd t (each (gs o (map (others t) zss))) us) zss) = sent o us zss.
 Proof.
   intros [Lu Fu] [Lz Fz]. unfold finish, sent. apply map_ext_in. intros j Hj. apply in_seq in Hj.
-  rewrite sent_hidden. f_equal. f_equal. unfold first_view, reports; simpl fst.
-  rewrite (nth_indep _ [] (plus (column 0 (upd t (each (gs o)) us)) (col 0 zss)))
+  cbv zeta. rewrite sent_hidden. set (theirs := map (others t) zss).
+  change (snd (first_view J t (upd t (each (gs o theirs)) us) zss)) with theirs.
+  f_equal. f_equal. unfold first_view, reports; simpl fst.
+  rewrite (nth_indep _ [] (plus (column 0 (upd t (each (gs o theirs)) us)) (col 0 zss)))
     by (rewrite map_length, seq_length; lia).
-  rewrite (map_nth (fun j => plus (column j (upd t (each (gs o)) us)) (col j zss))), seq_nth by lia.
+  rewrite (map_nth (fun j => plus (column j (upd t (each (gs o theirs)) us)) (col j zss))), seq_nth by lia.
   assert (Lc : length (col j zss) = length xs).
   { rewrite Forall_forall in Fz. apply (Fz (col j zss)), nth_In. lia. }
   assert (Lt : length (nth t us []) = J).
@@ -462,11 +489,11 @@ Proof.
   f_equal.
   rewrite (nth_indep _ 0%Z ((fun u => nth j u 0%Z) [])) by (rewrite map_length, upd_length; lia).
   rewrite (map_nth (fun u => nth j u 0%Z)), upd_nth_same by lia.
-  assert (Lg : length (gs o) = J) by (unfold gs; rewrite map_length, seq_length; auto).
+  assert (Lg : length (gs o theirs) = J) by (unfold gs; rewrite map_length, seq_length; auto).
   rewrite each_nth by lia. unfold gs.
-  rewrite (nth_indep _ _ (fun v => fold_left (add_card B m) (earlier o 0) (into 0 m v)))
+  rewrite (nth_indep _ _ (fun v => fold_left (add_card B m) (earlier o theirs 0) (into 0 m v)))
     by (rewrite map_length, seq_length; lia).
-  rewrite (map_nth (fun j v => fold_left (add_card B m) (earlier o j) (into 0 m v))), seq_nth by lia.
+  rewrite (map_nth (fun j v => fold_left (add_card B m) (earlier o theirs j) (into 0 m v))), seq_nth by lia.
   reflexivity.
 Qed.
 
@@ -493,8 +520,8 @@ Proof.
     - intros E. lra.
     - intros o _. apply moved_private with (e := e); auto.
       + apply into_gentle.
-      + unfold gs. rewrite map_length, seq_length. auto.
-      + apply gs_gentle.
+      + intros theirs. unfold gs. rewrite map_length, seq_length. auto.
+      + intros theirs. apply gs_gentle.
       + intros s. apply budget. }
   rewrite Rmult_1_r in D. intros E.
   specialize (D (fun w => E ((snd w, finish (snd w) (fst (fst w)), snd (fst (fst w))), snd (fst w)))).
@@ -513,14 +540,14 @@ End Running.
 (** Questions of a survey: every person is asked some of the items, with one coin for her items (numbers
     0 and 1). This is what runs by default; yes and no, and one of k answers, are blocks of one item. *)
 Corollary survey_runs {S} (eqS : forall u v : S, {u = v} + {u <> v}) a b e es J t B C
-  (earlier later : S -> nat -> list Z) (Q : S -> Prop) (q : S -> R)
+  (earlier later : S -> list (list Z) -> nat -> list Z) (Q : S -> Prop) (q : S -> R)
   (ask : S * list Z * list (list Z) -> asking) k x x' (xs xs' : list (question * nat)) :
   0 < a -> 0 <= b -> Forall (fun e => 0 < e) es -> 0 <= e ->
   (forall v, within (ask v) t es [] (fun _ => e)) ->
   Forall (well_asked J) xs -> Forall (well_asked J) xs' ->
   neighbours t xs xs' -> nth_error xs t = Some (k, x) -> nth_error xs' t = Some (k, x') ->
   is_law Q q -> (0 <= B)%Z ->
-  (2 * B + 1 <= C)%Z \/ ((B + 1 <= C)%Z /\ forall o j, earlier o j = []) ->
+  (2 * B + 1 <= C)%Z \/ ((B + 1 <= C)%Z /\ forall o theirs j, earlier o theirs j = []) ->
   dp (block_bound (sizes k) (p k) (asked.q k) (a + b + e))
     (fun w => worlds J (length xs) (length es) (fst w) /\ Q (snd w))
     (seen_running J t B 1 C earlier later ask)
@@ -572,7 +599,7 @@ Section Stages.
 Context {X S : Type} (eqS : forall u v : S, {u = v} + {u <> v}) (o0 : S).
 Let T : Type := ((S * list Z * list (list Z)) * list Z)%type.
 Context (coin : nat -> X -> list Z -> R) (a b e K : nat -> R) (es : nat -> list R).
-Context (J n t : nat -> nat) (B m C : nat -> Z) (earlier later : list T -> S -> nat -> list Z).
+Context (J n t : nat -> nat) (B m C : nat -> Z) (earlier later : list T -> S -> list (list Z) -> nat -> list Z).
 Context (Q : nat -> S -> Prop) (q : list T -> S -> R).
 Context (ask : list T -> S * list Z * list (list Z) -> asking) (xs xs' : list T -> list X).
 Hypotheses (Ha : forall i, 0 < a i) (Hb : forall i, 0 <= b i) (He0 : forall i, 0 <= e i) (HK : forall i, 0 <= K i).
@@ -585,7 +612,7 @@ Hypothesis People : forall v, length (xs v) = n (length v) /\ (t (length v) < n 
 Hypothesis Nb : forall v, neighbours (t (length v)) (xs v) (xs' v).
 Hypotheses (HB : forall i, (0 <= B i)%Z) (Hm : forall i, (0 <= m i)%Z).
 Hypothesis HC : forall v, let i := length v in
-  (2 * B i + m i <= C i)%Z \/ ((B i + m i <= C i)%Z /\ forall o j, earlier v o j = []).
+  (2 * B i + m i <= C i)%Z \/ ((B i + m i <= C i)%Z /\ forall o theirs j, earlier v o theirs j = []).
 Hypothesis Let : forall v x x', let i := length v in
   nth_error (xs v) (t i) = Some x -> nth_error (xs' v) (t i) = Some x' ->
   lets (J i) (coin i) (a i + b i + e i) (K i) x x'.

@@ -17,6 +17,7 @@ from tools.check_proofs import (
     ALLOWED,
     SOURCE,
     ProofError,
+    assumed,
     axioms,
     check,
     files_in_order,
@@ -161,6 +162,29 @@ def test_an_assumption_of_our_own_is_printed(compiled: tuple[Path, list[str], se
     run(folder, "coqc", "-q", "-R", ".", "JRR", "assumed.v")
     found = axioms(folder, ["assumed"], ["JRR.assumed.free"])
     assert {name.rsplit(".", 1)[-1] for name in found - ALLOWED} == {"easy"}
+
+
+def test_an_assumption_that_nothing_uses_is_found_too(
+    compiled: tuple[Path, list[str], set[str]],
+) -> None:
+    folder = compiled[0]
+    assert assumed(folder, ["-norec", "JRR.theorems"]) == []
+    (folder / "idle.v").write_text("Hypothesis easy : 0 = 1.\n", encoding="utf-8")
+    run(folder, "coqc", "-q", "-R", ".", "JRR", "idle.v")
+    assert assumed(folder, ["-norec", "JRR.idle"]) == ["JRR.idle.easy"]
+
+
+def test_other_dealers_may_know_the_cards_of_others(
+    compiled: tuple[Path, list[str], set[str]],
+) -> None:
+    """Their cards are any function of these; nobody's are one of her own card."""
+    folder = compiled[0]
+    text = """From Coq Require Import Reals ZArith List. From JRR Require Import laws model running.
+        Definition earlier (o : unit) (theirs : list (list Z)) (j : nat) := nth j theirs nil.
+        Definition use := fun J t B m C => sent (S := unit) J t B m C earlier earlier.
+        """
+    (folder / "reacting.v").write_text(text, encoding="utf-8")
+    run(folder, "coqc", "-q", "-R", ".", "JRR", "reacting.v")
 
 
 @pytest.mark.parametrize(
