@@ -1,9 +1,11 @@
 """Writes the contents of the pages of theory from their results: `python docs/make_contents.py`.
 
-A result begins a line in bold letters with its kind, its number and its title in brackets.
+A result begins a line in bold letters with its kind, its number and its title in brackets; contents
+name kind and number.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -27,18 +29,24 @@ def page(name: str) -> str:
 
 
 def table(text: str) -> str:
-    """One row for each section: its results by number and title."""
+    """One row for each section: its results by number."""
     heads = [*SECTION.finditer(text)]
     ends = [head.start() for head in heads[1:]] + [len(text)]
     rows = ["| Section | Results |", "|---|---|"]
     for head, end in zip(heads, ends, strict=True):
-        results = [
-            f"{result['name']} {result['title'] or ''}".strip()
-            for result in RESULT.finditer(text, head.end(), end)
-        ]
+        results = numbers(RESULT.finditer(text, head.end(), end))
         title = head["title"].replace(". ", " ", 1)
-        rows.append(f"| [{title}](#{anchor(head['title'])}) | {'; '.join(results)} |")
+        rows.append(f"| [{title}](#{anchor(head['title'])}) | {results} |")
     return "\n".join(rows) + "\n"
+
+
+def numbers(results: Iterator[re.Match[str]]) -> str:
+    """Kinds of results with their numbers: "Lemma 0.1, 0.2; Theorem 1"."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        kind, number = result["name"].split()
+        found.setdefault(kind, []).append(number)
+    return "; ".join(f"{kind} {', '.join(each)}" for kind, each in found.items())
 
 
 def anchor(title: str) -> str:

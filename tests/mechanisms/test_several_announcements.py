@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +122,12 @@ def test_blocks_and_numbers_have_them_too() -> None:
     assert number.epsilon("everything") <= 1.0
     with pytest.raises(ArgumentError, match=r"announced must be True, False, or a number"):
         jrr.plan(100, 1.0, announced=0)
+
+
+@pytest.mark.parametrize(("n", "more"), [(100, "84%"), (1_000, "11%"), (10_000, "1%")])
+def test_what_a_second_announcement_costs_is_what_the_theory_says(n: int, more: str) -> None:
+    once, twice = (jrr.plan(n, 1.0, announced=times).stderr() ** 2 for times in (True, 2))
+    assert f"{twice / once - 1:.0%}" == more
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text("utf-8")
+    line = next(one for one in page.splitlines() if one.startswith("Two announcements"))
+    assert f"{more} " in line
