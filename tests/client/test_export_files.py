@@ -59,6 +59,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "jrr": {"mechanism": "jrr", "dealer_epsilon": 20.0},
     "drr": {"mechanism": "drr"},
     "mrr": {"mechanism": "mrr"},
+    "mrr-some": {"mechanism": "mrr"},  # each person is asked two of three questions
     "mrr-closed": {"mechanism": "mrr", "closed_deck": True},
     "oue": {"mechanism": "oue", "dealing": Nobody()},
 }
@@ -82,7 +83,8 @@ def survey_of(kind: str) -> Survey:
     # Encodings of many values do not tell numbers.
     asked = QUESTIONS[:-1] if kind == "oue" else QUESTIONS
     document: dict[str, Any] = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0}
-    document |= {"split": "even", "questions": asked}
+    some = {"split": "together", "ask": 2}
+    document |= (some if kind == "mrr-some" else {"split": "even"}) | {"questions": asked}
     options: dict[str, Any] = {"dealing": Dealers(("https://dealer.example",)), "lost": 0.0}
     return SurveyRequest(
         draft=Draft.from_dict(document),
@@ -115,7 +117,8 @@ def answered(
         if told is not None:
             result["sums"] = told.to_document()
             tally, _ = told.settled(mechanism, {(): tally})
-    estimate = mechanism.estimate(tally, 1)
+    share = question.survey.share_asked(question.name)
+    estimate = mechanism.estimate(tally, 1, asked=share)
     result["estimate"] = estimate.to_dict()
     if question.number is not None:
         mean = Numbers(*question.number, mechanism).estimate_from(estimate)
@@ -230,7 +233,8 @@ def by_sector(question: SensitiveQuestion, seed: int) -> GroupEstimates:
         reports = np.array([_as_told(question, rows[at]) for at in mine])
         tallies[(group,)] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
     _, settled = told.settled(mechanism, tallies, ("sector",))
-    return estimate_groups(mechanism, settled, min_cell=20, decks=1)
+    share = question.survey.share_asked(question.name)
+    return estimate_groups(mechanism, settled, min_cell=20, decks=1, asked=share)
 
 
 def _as_told(question: SensitiveQuestion, row: Any) -> Any:
@@ -322,7 +326,9 @@ def by_hand(
         noise = noise - m.pair_weight(1) * (lean**2 - lean2)
         if m.masks is not None:
             noise = noise + m.masks.variance_of(n, 1, known)
-        count, variance = count + found, variance + noise / m.gain**2
+        share = question.survey.share_asked(question.name)
+        drawn = (1 - share) * len(rows) / (len(rows) - share) * x * (n - x) / n
+        count, variance = count + found, variance + noise / m.gain**2 + drawn
     return count / len(rows), np.sqrt(variance) / len(rows)
 
 

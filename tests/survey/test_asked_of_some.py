@@ -266,13 +266,13 @@ def test_drafts_say_how_many_are_asked() -> None:
 def test_margins_in_the_readme() -> None:
     eight = [{"name": f"q{at}", "kind": "yes-no", "text": f"Q{at}?"} for at in range(8)]
     shown = []
-    for split, ask in (("together", "auto"), ("together", 3), ("even", "all")):
+    for split, ask in (("together", "auto"), ("together", 4), ("even", "all")):
         made = plan_draft(shared.asked(*eight, split=split, ask=ask, epsilon=2.0), 2_000)
         shown.append(f"±{100 * made.questions[0].margin:.1f}")
     told = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
     assert shown[0] == shown[1]
     assert (
-        "eight yes/no questions, 2,000 people, ε = 2, three asked of each: "
+        "eight yes/no questions, 2,000 people, ε = 2, four asked of each: "
         f"{shown[0]} points instead of {shown[2]} "
     ) in told
 

@@ -87,12 +87,13 @@ people_of <- function(data, question, cells = NULL) {
 }
 
 # The variance of a weighted sum of counts; those with a card of one deck are tied together.
-# drawn: how much of the noise of drawing people counts, from 0 to 1.
+# drawn: how much of the noise of drawing people counts, for each of the counts.
 variance_of <- function(strata, weights, m, drawn) {
   here <- !sapply(strata, is.null)
   if (!any(here)) return(0)
   strata <- strata[here]
   weights <- weights[here]
+  drawn <- drawn[here]
   total <- function(name, power) {
     Reduce(`+`, Map(function(one, w) w^power * one[[name]], strata, weights))
   }
@@ -100,17 +101,21 @@ variance_of <- function(strata, weights, m, drawn) {
   variance <- variance + total("masks", 2)
   n <- sapply(strata, function(one) one$n) * weights
   variance <- variance - m$mask_tie * (sum(n)^2 - sum(n^2)) / m$gain^2
-  if (drawn > 0) {
+  if (any(drawn > 0)) {
     apart <- (m$lean_holder - m$lean_other) / m$gain
-    variance <- variance + drawn * (1 - m$tied * apart^2) * total("drawn", 2)
+    variance <- variance + (1 - m$tied * apart^2) *
+      Reduce(`+`, Map(function(one, w, part) part * w^2 * one$drawn, strata, weights, drawn))
   }
   pmax(variance, 0)
 }
 
-# How much of the noise of drawing people counts: some of those who answered were asked.
-drawn_of <- function(question, sampled) if (sampled) 1 else 1 - question$asked
+# How much of the noise of drawing n people counts: some of those who answered were asked.
+drawn_of <- function(question, sampled, n) {
+  if (sampled) 1 else (1 - question$asked) * n / max(n - question$asked, 1e-300)
+}
 
-stderr_of <- function(people, signs, question, sampled, drawn = drawn_of(question, sampled)) {
+stderr_of <- function(people, signs, question, sampled, more = 1) {
+  drawn <- more * sapply(people, function(one) drawn_of(question, sampled, one$n))
   weights <- signs / sapply(people, function(one) one$n)
   kinds <- c("with_card", "without_card")
   parts <- lapply(kinds, function(kind) {
@@ -221,7 +226,7 @@ scale_mean_of <- function(people, question, sampled) {
   if (answered <= 0) stop(question$column, ": nobody gave a number")
   mean <- sum(apart * people$share) / answered
   slopes <- if (all(given)) apart else ifelse(given, (apart - mean) / answered, 0)
-  drawn <- drawn_of(question, sampled)
+  drawn <- drawn_of(question, sampled, people$n)
   variance <- sum(sapply(c("with_card", "without_card"), function(kind) {
     one <- people[[kind]]
     if (is.null(one)) 0 else scale_variance(one, slopes, question, question[[kind]], drawn, people$n)
@@ -273,7 +278,7 @@ estimate_parts <- function(data, question, sampled = FALSE) {
   n <- people$n
   shares <- possible_counts(people$share * n, n) / n
   covariance <- covariance / n^2 +
-    drawn_of(question, sampled) / n * (diag(shares) - outer(shares, shares))
+    drawn_of(question, sampled, n) / n * (diag(shares) - outer(shares, shares))
   first <- rep(seq_len(counts[1]), each = counts[2])
   second <- rep(seq_len(counts[2]), counts[1])
   of_first <- lapply(seq_len(counts[1]), function(at) as.numeric(first == at))
@@ -334,7 +339,7 @@ estimate_change <- function(data, question, before, question_before, paired = FA
   }
   shared <- min(shared, now$n, then$n)
   error <- function(people, question, others, sampled, shared) {
-    stderr_of(list(people), 1, question, sampled, drawn_of(question, sampled) * (1 + shared / others$n))
+    stderr_of(list(people), 1, question, sampled, 1 + shared / others$n)
   }
   of_waves <- function(sampled, shared) {
     sqrt(error(now, question, then, sampled, shared)^2 +

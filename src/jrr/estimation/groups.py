@@ -180,9 +180,12 @@ def estimate_groups(
         return GroupEstimates(min_cell=min_cell)
     everybody = add_tallies(list(tallies.values()))
     dealt = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
-    sampling = sampling_of(population, everybody.n, population_size, asked)
+    sampling_of(population, everybody.n, population_size, asked)  # refuses what cannot be
 
     def group(name: str) -> GroupEstimate:
+        n, whole = tallies[name].n, population_size
+        whole = None if whole is None else max(n, whole * n / everybody.n)
+        sampling = sampling_of(population, n, whole, asked)
         items = mechanism.estimate(tallies[name], dealt).items
         first, *others = [Estimate(item.strata, sampling) for item in items]
         return GroupEstimate(

@@ -48,7 +48,8 @@ class MaskedCollecting(Mechanism):
         return np.stack((n - sums[..., 0], sums[..., 0]), axis=-1)
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
-        sums = reports.reshape(-1, self.report_format.numbers).sum(axis=0, dtype=np.int64)
+        rows = reports.reshape(-1, self.report_format.numbers)
+        sums = np.einsum("ij->j", rows, dtype=np.int64)  # of few columns far faster than `sum`
         return tuple(self._from_sums(sums, len(reports)).tolist())
 
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:

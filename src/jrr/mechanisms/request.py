@@ -141,14 +141,15 @@ class Request:
         return max(0.0, a + first * b + second * c) / n**2
 
     def sampling_variance(self, sampling: Sampling) -> float:
-        """By the same criterion: variance of the share among n people drawn at random."""
-        known = self.frequency
-        if known is None and self.k > 2:
-            known = 1 / self.k
+        """Variance of the share among n people drawn at random; in the worst population.
+
+        Unlike noise it is much smaller for rare answers: an average over frequencies would promise
+        shares near 1/2 more than they have.
+        """
+        known = 1 / self.k if self.frequency is None else self.frequency
         if isinstance(known, tuple):
             known = min(max(0.5, known[0]), known[1])  # the worst: the nearest to 1/2
-        spread = 1 / 6 if known is None else known * (1 - known)
-        return spread * sampling.second / self.reporters
+        return known * (1 - known) * sampling.second / self.reporters
 
 
 def colluders_or_default(colluders: int | None, n: int) -> int:

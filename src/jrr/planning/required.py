@@ -64,7 +64,7 @@ def required_n(
         >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr")
         8932
         >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr", population="sample")
-        10548
+        11358
     """
     margin = check_margin(margin)
     fewest_colluders = 0 if colluders is None else checks.integer("colluders", colluders, 0)
