@@ -21,7 +21,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.verified import noise
-from jrr.dealing.verified.group import ORDER, base, number_bytes
+from jrr.dealing.verified.group import ORDER, base, minus, number_bytes, plus
 from jrr.dealing.verified.laws import Sums
 from jrr.dealing.verified.questions import sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
@@ -854,6 +854,18 @@ def test_a_changed_record_is_refused(tmp_path: Path) -> None:
     def forged(part: dict[str, Any]) -> None:
         stored = part["cards"]["drinks"][serial]
         part["cards"]["drinks"][serial] = stored[:128] + base(3).hex()
+
+    def exchanged(part: dict[str, Any]) -> None:
+        """One card becomes a person more and another one less: the sum is as it was."""
+        cards = part["cards"]["drinks"]
+        for one, change in zip(sorted(cards)[:2], (plus, minus), strict=True):
+            stored = bytes.fromhex(cards[one])
+            cards[one] = (stored[:64] + change(stored[64:], base(1))).hex()
+
+    other = deepcopy(record)
+    exchanged(other["dealers"][0])
+    with pytest.raises(IntegrityError, match=f"dealer: drinks: {SIGNED}"):
+        check_record(house.survey, other)
 
     def another_nonce(part: dict[str, Any]) -> None:
         part["nonce"] = "00" * 32
