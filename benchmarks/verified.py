@@ -4,14 +4,14 @@
     python -m benchmarks.verified --cards 100000
     python -m benchmarks.verified --lies 3000
     python -m benchmarks.verified --phone
-    python -m benchmarks.verified --http 400
+    python -m benchmarks.verified --http 1000 --connections 40
 
 prints, for one yes-no question: what the collector spends on reading one upload (the unverified one
 beside it), dealer and device on one card, bytes of an upload, and closing so many cards. --lies: of
 so many closings in which a dealer cheats in one slot of its noise, how many pass. --phone: what the
 answer page loads more, and how long cards and proofs of some questions take it, in Chromium with
 the screen of a phone and a processor that is slowed down four times. --http: all that a
-collector's processor does with so many uploads that come one after the other.
+collector's processor does with so many uploads, over so many connections at a time (1).
 """
 
 import argparse
@@ -25,7 +25,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -204,7 +205,16 @@ def report_of(steps: Steps[Any]) -> Steps[bytes]:
         reply = yield step
 
 
-def over_http(people: int) -> dict[str, Any]:
+def send_all(address: str, path: str, bodies: Sequence[bytes]) -> None:
+    connection = http.client.HTTPConnection(address)
+    for body in bodies:
+        connection.request("POST", path, body)
+        reply = connection.getresponse()
+        assert reply.status == 201, reply.read()
+        reply.read()
+
+
+def over_http(people: int, connections: int) -> dict[str, Any]:
     """Milliseconds of the collector's processor for an upload, from the socket to the disk."""
     each: dict[str, float] = {}
     with (
@@ -219,20 +229,19 @@ def over_http(people: int) -> dict[str, Any]:
             invitations = new_invitations(people)
             operator.invite(invitations)
             operator.open()
-            bodies = asyncio.run(
+            made = asyncio.run(
                 drive_all(
                     report_of(contribute(survey, invitation_secret(one), {"answer": "yes"}, LIMITS))
                     for one in invitations
                 )
             )
+            bodies = [body for body in made if isinstance(body, bytes)]
+            assert len(bodies) == people
+            address, path = urlsplit(collector.url).netloc, f"{survey.path}/reports"
             used = processor_of(collector.process.pid)
-            connection = http.client.HTTPConnection(urlsplit(collector.url).netloc)
-            for body in bodies:
-                assert isinstance(body, bytes), body
-                connection.request("POST", f"{survey.path}/reports", body)
-                reply = connection.getresponse()
-                assert reply.status == 201, reply.read()
-                reply.read()
+            with ThreadPoolExecutor(connections) as pool:
+                parts = (bodies[at::connections] for at in range(connections))
+                list(pool.map(partial(send_all, address, path), parts))
             took = processor_of(collector.process.pid) - used
             each["verified" if verified else "plain"] = round(1000 * took / people, 2)
     return {"milliseconds of the collector for an upload over HTTP": each}
@@ -325,11 +334,12 @@ def main() -> None:
     parser.add_argument("--lies", type=int, metavar="RUNS")
     parser.add_argument("--phone", action="store_true")
     parser.add_argument("--http", type=int, metavar="UPLOADS")
+    parser.add_argument("--connections", type=int, default=1)
     asked = parser.parse_args()
     if asked.lies is not None:
         found = lies(asked.lies)
     elif asked.http is not None:
-        found = over_http(asked.http)
+        found = over_http(asked.http, asked.connections)
     elif asked.phone:
         found = phone()
     else:
