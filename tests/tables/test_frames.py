@@ -375,6 +375,14 @@ def _sql(frame: Any) -> Any:
     return duckdb.connect().register("reports", frame).sql("FROM reports")
 
 
+def _copied(path: Path, write: Callable[[Path], Any]) -> Path:
+    """A Parquet file that DuckDB wrote of another."""
+    before, after = path.with_suffix(".parquet"), path.with_suffix(".copy.parquet")
+    write(before)
+    duckdb.sql(f"COPY (FROM '{before}') TO '{after}' (FORMAT parquet)")
+    return after
+
+
 _other = {"name": DATA["name"], "town": ["a"] * PEOPLE}
 WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]] = [
     (
@@ -427,12 +435,20 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         lambda f, p: _in_folder(p, f, jrr.perturb_frame(_P, ASKED, 2.0)),
         True,
     ),
+    (
+        "pandas",
+        "Parquet, read by polars or Arrow",
+        _pandas,
+        lambda f, p: _through(p, f.to_parquet, pl.read_parquet),
+        False,
+    ),
     ("pandas", "pickle", _pandas, lambda f, p: _through(p, f.to_pickle, pd.read_pickle), True),
     ("pandas", "CSV", _pandas, lambda f, p: _through(p, f.to_csv, pd.read_csv), False),
     ("pandas", "JSON", _pandas, lambda f, p: _through(p, f.to_json, pd.read_json), False),
     ("pandas", "`to_dict`", _pandas, lambda f, p: pd.DataFrame(f.to_dict("list")), False),
     ("pandas", "Feather", _pandas, lambda f, p: _through(p, f.to_feather, pd.read_feather), True),
     ("pandas", "`groupby` with `count`", _pandas, lambda f, p: f.groupby("age").count(), False),
+    ("pandas", "`DataFrame` made of it", _pandas, lambda f, p: pd.DataFrame(f), False),
     ("pandas", "`melt`", _pandas, lambda f, p: f.melt("age", ["bribe", "job"]), False),
     ("pandas", "SQL by DuckDB", _pandas, lambda f, p: _sql(f).df(), False),
     ("pandas", "as a numpy array", _pandas, lambda f, p: f.to_numpy(), False),
@@ -482,6 +498,20 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         lambda f, p: _through(p, f.write_parquet, pl.read_parquet),
         True,
     ),
+    (
+        "polars",
+        "Parquet, read by pandas",
+        _polars,
+        lambda f, p: _through(p, f.write_parquet, pd.read_parquet),
+        False,
+    ),
+    (
+        "polars",
+        "one column of several written over",
+        _polars,
+        lambda f, p: f.with_columns(bribe=_L["bribe"]),
+        False,
+    ),
     ("polars", "pickle", _polars, lambda f, p: pickle.loads(pickle.dumps(f)), True),
     ("polars", "CSV", _polars, lambda f, p: _through(p, f.write_csv, pl.read_csv), False),
     ("polars", "JSON", _polars, lambda f, p: _through(p, f.write_json, pl.read_json), False),
@@ -518,6 +548,20 @@ WAYS: list[tuple[str, str, Callable[[], Any], Callable[[Any, Path], Any], bool]]
         _arrow,
         lambda f, p: _through(p, lambda q: pq.write_table(f, q), pq.read_table),
         True,
+    ),
+    (
+        "Arrow",
+        "Parquet, read by pandas",
+        _arrow,
+        lambda f, p: _through(p, lambda q: pq.write_table(f, q), pd.read_parquet),
+        False,
+    ),
+    (
+        "Arrow",
+        "Parquet, copied by DuckDB",
+        _arrow,
+        lambda f, p: _copied(p, lambda q: pq.write_table(f, q)),
+        False,
     ),
     ("Arrow", "pickle", _arrow, lambda f, p: pickle.loads(pickle.dumps(f)), True),
     (
@@ -616,6 +660,23 @@ def test_frames_that_arrow_joined_before_it_knew_the_type_are_refused() -> None:
         jrr.estimate_frame(early)
 
 
+@pytest.mark.parametrize("kind", ["polars", "Arrow"])
+def test_a_question_that_lost_its_type_beside_others_is_not_left_out(kind: str) -> None:
+    """Else a person who wrote over one of two columns would see the other alone."""
+    reports = jrr.perturb_frame(MAKE[kind](DATA), ASKED, 2.0)
+    place = list(DATA).index("bribe")
+    plain: Any = DATA["bribe"]
+    if kind == "polars":
+        lost = reports.with_columns(bribe=pl.Series(plain))
+    else:
+        lost = reports.set_column(place, "bribe", pa.array(plain))
+    for way in ({}, {"by": "bribe"}, {"columns": "job"}):
+        with pytest.raises(ArgumentError, match=r"say which mechanism.*got frame=\['bribe'\]"):
+            jrr.estimate_frame(lost, **way)
+    headers = tables.headers_of(reports)
+    assert len(jrr.estimate_frame(lost, headers={"job": headers["job"]})) == 3
+
+
 @pytest.mark.parametrize("kind", MAKE)
 def test_reports_are_not_perturbed_again_by_another_way(kind: str, tmp_path: Path) -> None:
     reports = jrr.perturb_frame(MAKE[kind](DATA), ASKED, 2.0)
@@ -629,6 +690,12 @@ def test_reports_are_not_perturbed_again_by_another_way(kind: str, tmp_path: Pat
     for data in (reports, frame, file, csv):
         with pytest.raises(ArgumentError, match="data must be answers, not reports"):
             tables.perturb(data, "region", out, epsilon=1.0, labels=["north", "south"])
+    if kind == "pandas":  # whose attrs still say so when the columns do not
+        for data in (reports[["region"]], reports.rename(columns={"bribe": "b", "job": "j"})):
+            with pytest.raises(ArgumentError, match="answers, not reports"):
+                tables.perturb(data, "region", out, epsilon=1.0, labels=["north", "south"])
+            with pytest.raises(ArgumentError, match="answers, not reports"):
+                jrr.perturb_frame(data, {"region": ["north", "south"]}, 1.0)
     assert not out.exists()
     with pytest.raises(ArgumentError, match=r"read by jrr.estimate_frame"):
         tables.estimate(frame)

@@ -76,13 +76,22 @@ def headers_told(schema: Any) -> dict[str, str]:
             raise checks.refusal("frame", field.name, _TOO_EARLY)
     types = {field.name: field.type for field in schema}
     found = {name: of.header for name, of in types.items() if isinstance(of, ReportType)}
+    documents = _told_by_pandas(schema)
+    return {name: json.dumps(documents[name]) for name in types if name in documents} | found
+
+
+def perturbed_columns(schema: Any) -> list[str]:
+    """Columns of reports; of pandas also those that were renamed or left out since."""
+    return list(headers_told(schema) | _told_by_pandas(schema))
+
+
+def _told_by_pandas(schema: Any) -> dict[str, Any]:
+    """What `attrs` of a frame of pandas say: column -> header."""
     try:
         attributes = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-        documents = attributes.get("attributes", {}).get(KEY, {})
-        in_frame = {name: json.dumps(documents[name]) for name in types if name in documents}
+        return dict(attributes.get("attributes", {}).get(KEY, {}))
     except (ValueError, TypeError, AttributeError):
         raise DamagedError(f"attrs[{KEY!r}] must be an object of columns and headers") from None
-    return in_frame | found
 
 
 BATCH = 1 << 20  # rows at a time
@@ -141,7 +150,7 @@ class Table:
     """
 
     declared: Mapping[str, tuple[str, ...]] = {}
-    carried: Mapping[str, str] = {}  # column of a frame of reports -> its header
+    carried: Collection[str] = ()  # columns that were perturbed, of a frame of reports
 
     def __init__(
         self, path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
@@ -173,7 +182,7 @@ class Table:
             self.types: dict[str, Any] = {field.name: field.type for field in schema}
         self.rows: int | None = rows  # where the file says so
         self._metadata = schema.metadata or {}
-        self.carried = headers_told(schema)
+        self.carried = perturbed_columns(schema)
 
     @property
     def header_text(self) -> str | None:
@@ -307,7 +316,7 @@ def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None =
         if delimiter is not None or encoding is not None:
             raise ArgumentError("delimiter and encoding must be left out for a data frame")
         whole = data_frame(data, "data")
-        _refuse_reports(headers_told(whole.schema))
+        _refuse_reports(perturbed_columns(whole.schema))
         return WholeTable(whole, Path("data frame"), text=False)
     path = Path(data)
     if not is_foreign(path):

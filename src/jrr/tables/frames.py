@@ -48,6 +48,7 @@ from jrr.tables.formats import (
     WholeTable,
     data_frame,
     headers_told,
+    perturbed_columns,
     readable,
 )
 from jrr.tables.grouping import texts
@@ -132,8 +133,8 @@ def perturb_frame(
     if _is_of(frame, "pandas") and hasattr(frame, "columns"):
         _check_names(frame, columns)
     whole = data_frame(frame)
-    if found := headers_told(whole.schema):
-        raise checks.refusal("frame", list(found), AGAIN)
+    if found := perturbed_columns(whole.schema):
+        raise checks.refusal("frame", found, AGAIN)
     table = WholeTable(whole, Path("data frame"), text=False)
     keep = [keep] if isinstance(keep, str) else keep
     others = [name for name in table.columns if name not in columns] if keep is None else list(keep)
@@ -410,6 +411,9 @@ def known_headers(whole: Any, headers: Mapping[str, Header] | None) -> dict[str,
     if not all(isinstance(header, Header) for header in known.values()):
         allowed = "column -> header, as jrr.tables.headers_of returns them"
         raise checks.refusal("headers", headers, allowed)
+    told = {name for one in known.values() if one.shared for name in one.shared.questions}
+    if headers is None and (lost := sorted(told.intersection(whole.column_names) - set(known))):
+        raise checks.refusal("frame", lost, _LOST)
     return known
 
 
