@@ -42,7 +42,9 @@ def meant(words: Sequence[str]) -> str | None:
             found += [_OPTIONS[word.lower()], rest.pop(0)]
         elif _is_number(word) and unnamed:
             likely = "-e" if _number(word) < _FEW_PEOPLE else "-n"
-            found += [unnamed.pop(unnamed.index(likely) if likely in unnamed else 0), word]
+            option = unnamed.pop(unnamed.index(likely) if likely in unnamed else 0)
+            whole = option == "-n" and "e" in word.lower()  # 1e4, which -n does not take
+            found += [option, f"{_number(word):.0f}" if whole else word]
         else:
             return None
     return " ".join(found)
