@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import jrr
 from jrr._base.randomness import RandomSource
 
@@ -88,7 +90,7 @@ class Recorder:
         return word
 
     def words(self, count: int) -> Any:
-        raise NotImplementedError  # one report is made word by word
+        return np.array([self.word() for _ in range(count)], np.uint64)
 
 
 # Unary encoding -------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ TREES = [
     jrr.RangeTree.for_epsilon(-1.1, 0.7, bins=27, epsilon=3.0, branching=3, clip=True),
     jrr.RangeTree.for_epsilon(0, 1, bins=16, epsilon=1.0, cards="masked", n=80),
 ]
+MEANS = [
+    jrr.Numbers(0, 24, jrr.RR(p=0.75), clip=True),
+    jrr.Numbers(-1.5, 7.25, jrr.Piecewise(2.0, steps=8)),
+    jrr.Numbers(0, 100, jrr.DRR(40, truth=0.3)),
+]
 HELD = {
     0: ["", "a", "cab", "é🙂", "abcabcabc", "🙂🙂🙂🙂🙂🙂"],
     1: ["0000", "4711", "9999"],
@@ -93,14 +98,27 @@ def numbers(tree: jrr.RangeTree) -> Iterator[dict[str, Any]]:
             yield {"held": edges[1], "dealt": dealt, "words": source.drawn, "report": report}
 
 
+def means(asked: jrr.Numbers) -> Iterator[dict[str, Any]]:
+    """Both ends, numbers between them, and beyond where they are clipped."""
+    low, width = asked.low, asked.high - asked.low
+    beyond = [low - 3, asked.high + 0.5] if asked.clip else []
+    for seed in range(4):
+        for number in (low, asked.high, low + width / 3, low + 0.875 * width, *beyond):
+            for card in (None, 0, 1) if asked.deals else (None,):
+                source = words(seed)
+                report = asked.report_to_json(asked.respond_one(number, card, source))
+                yield {"held": number, "card": card, "words": source.drawn, "report": report}
+
+
 def document() -> list[dict[str, Any]]:
     """Everything, as telemetry.json holds it."""
     cases = [(daily, rounds(daily)) for daily in DAILY]
     more = [(search, strings(at, search)) for at, search in enumerate(SEARCHES)]
     trees = [(tree, numbers(tree)) for tree in TREES]
+    some = [(asked, means(asked)) for asked in MEANS]
     return [
         {"asked": asked.to_dict(), "vectors": list(vectors)}  # type: ignore[attr-defined]
-        for asked, vectors in (*cases, *more, *trees)
+        for asked, vectors in (*cases, *more, *trees, *some)
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jrr
-from jrr import SeededRandom
+from jrr import SeededRandom, tables
 from jrr.errors import ArgumentError, DamagedError
 from jrr.telemetry.asked import asked_from_dict
 
@@ -106,6 +106,36 @@ def test_strings_numbers_and_rounds(tmp_path: Path) -> None:
         lines = path.read_text().splitlines()[1:]
         singles = [again.report_from_json(json.loads(line)) for line in lines]
         assert [json.dumps(again.report_to_json(one)) for one in singles] == lines
+
+
+@pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "Piecewise", "MRR Window(steps=8, width=3)"])
+def test_a_number_keeps_its_ends(name: str, tmp_path: Path) -> None:
+    m = jrr.RR(epsilon=2.0) if name == "RR" else MECHANISMS[name]()
+    rng = SeededRandom(4)
+    hours = jrr.Numbers(0, 24, m, clip=True)
+    people = np.linspace(0, 25, 40)
+    reports = hours.respond(people, hours.deal(rng), rng)
+    path = tmp_path / "hours.jsonl"
+    assert jrr.write_reports(path, hours, reports) == 40
+    header = json.loads(path.read_text().splitlines()[0])
+    assert header["number"] == {"low": 0.0, "high": 24.0, "clip": True}
+    assert header["mechanism"] == m.to_dict()
+    asked, read = jrr.read_reports(path)
+    assert asked == hours
+    assert asked.estimate(read).to_dict() == hours.estimate(reports).to_dict()
+    mean = tables.estimate(path).mean
+    assert mean is not None
+    assert mean.to_dict() == hours.estimate(reports).to_dict()
+    single = asked.respond_one(7.5)
+    assert asked.report_from_json(json.loads(json.dumps(asked.report_to_json(single)))) == single
+    plain = tmp_path / "plain.jsonl"
+    jrr.write_reports(plain, m, reports)
+    with pytest.raises(ArgumentError, match="of one question"):
+        jrr.read_reports(path, plain)
+    for number in (3, [0, 1], {"low": 0}, {"low": 1, "high": 0, "clip": False}):
+        path.write_text(json.dumps(header | {"number": number}) + "\n")
+        with pytest.raises(DamagedError, match="low"):
+            jrr.read_reports(path)
 
 
 def test_files_add_up_and_grow_by_lines(tmp_path: Path) -> None:

@@ -378,10 +378,21 @@ export class RangeTree {
   respond(number: number, dealt?: { level: number; card: Card | null } | null, next?: NextWord): [number, Line];
 }
 
+/** The mean of a number between two ends, which is rounded by chance and perturbed. */
+export class Numbers {
+  constructor(document: unknown);
+  readonly document: Record<string, unknown>;
+  readonly low: number;
+  readonly high: number;
+  readonly clip: boolean;
+  readonly mechanism: Mechanism;
+  respond(number: number, card?: Card | null, next?: NextWord): Line;
+}
+
 /** A report by a mechanism as a line; `value` and `card` as for `respond`. */
 export function lineOf(mechanism: Mechanism, value: number, card?: Card | Card[] | null, next?: NextWord): Line;
 
-export type Asked = Longitudinal | HeavyHitters | RangeTree | Mechanism;
+export type Asked = Longitudinal | HeavyHitters | RangeTree | Numbers | Mechanism;
 /** What a header or a document asks for; it is checked. Of a document that is typed in, its kind. */
 export function readAsked(document: Mechanism): Mechanism;
 export function readAsked(document: unknown): Asked;

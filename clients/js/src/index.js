@@ -29,6 +29,6 @@ export { roundedNumber } from "./numbers.js";
 export { Outbox } from "./outbox.js";
 export { checkOpenAnswers, isAsked } from "./open-answers.js";
 export { askedAnswers, askedQuestions, readSurvey, surveyCost } from "./survey.js";
-export { HeavyHitters, Longitudinal, RangeTree, headerLine, lineOf, readAsked } from "./telemetry.js";
+export { HeavyHitters, Longitudinal, Numbers, RangeTree, headerLine, lineOf, readAsked } from "./telemetry.js";
 export { notAsked } from "./together.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

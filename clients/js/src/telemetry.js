@@ -1,4 +1,4 @@
-// Telemetry: rounds that a device remembers, strings that nobody listed, numbers by ranges
+// Telemetry: rounds that a device remembers, strings that nobody listed, numbers, by ranges too
 // (docs/protocol.md). A report is a line of JSON, the same that Python's `report_to_json` writes.
 
 import { hasFields, isObject, isWhole } from "./checks.js";
@@ -6,8 +6,9 @@ import { finishHash, startHash } from "./encodings.js";
 import { ArgumentError, DamagedError } from "./errors.js";
 import { isReal } from "./fields.js";
 import {
-  checkCard, checkMechanism, deals, reportFrom, secureWords, valuesOf, wordSource, wordsNeeded,
+  checkCard, checkMechanism, deals, reportFrom, secureWords, stepsOf, valuesOf, wordSource, wordsNeeded,
 } from "./mechanisms.js";
+import { roundedNumber } from "./numbers.js";
 
 const SEED = 0x6a72722d776f7264n; // of fingerprints, which are no secret
 const TREES = ["RR", "OUE", "OLH", "MRR"];
@@ -20,7 +21,7 @@ function check(fits, what) {
 /** One report as a JSON value; where cards are dealt it says whether there was one. */
 export function lineOf(mechanism, value, card = null, next = null) {
   if (mechanism instanceof Object && "respond" in mechanism) {
-    throw new ArgumentError("mechanism", `${mechanism.document.mechanism} makes lines by its own respond`);
+    throw new ArgumentError("mechanism", `${mechanism.constructor.name} makes lines by its own respond`);
   }
   next ??= secure(wordsNeeded(mechanism));
   const held = card === null ? null : checkCard(mechanism, card);
@@ -165,15 +166,42 @@ export class RangeTree {
   }
 }
 
+/** The mean of a number between two ends: it is rounded by chance to a step from one to the other. */
+export class Numbers {
+  constructor(document) {
+    check(hasFields(document, ["low", "high", "clip", "mechanism"]), "Numbers");
+    const { low, high, clip, mechanism } = document;
+    check([low, high].every((end) => isReal(end, -Infinity, Infinity)) && low < high, "low and high");
+    check(Number.isFinite(high - low) && typeof clip === "boolean", "clip");
+    check(valuesOf(checkMechanism(mechanism)) === 2, "mechanism");
+    Object.assign(this, { document, low, high, clip, mechanism });
+  }
+
+  respond(number, card = null, next = secure(1 + wordsNeeded(this.mechanism))) {
+    const fits = this.clip && isReal(number, -Infinity, Infinity);
+    const held = fits ? Math.min(this.high, Math.max(this.low, number)) : number;
+    const step = roundedNumber([this.low, this.high], held, next(), stepsOf(this.mechanism));
+    return lineOf(this.mechanism, step, card, next);
+  }
+}
+
 const KINDS = { Longitudinal, HeavyHitters, RangeTree };
 
-/** What the header of a file, or a document, asks for: one of the three, or a plain mechanism. */
+/** What the header of a file, or a document, asks for: one of the four, or a plain mechanism. */
 export function readAsked(document) {
-  const asked = document?.holds === "reports" ? document.mechanism : document;
+  const isHeader = document?.holds === "reports";
+  const number = isHeader ? (document.number ?? null) : null;
+  if (number !== null) return new Numbers(isObject(number) ? { ...number, mechanism: document.mechanism } : null);
+  const asked = isHeader ? document.mechanism : document;
   const name = asked?.mechanism;
+  if (isObject(name)) return new Numbers(asked);
   return Object.hasOwn(KINDS, String(name)) ? new KINDS[name](asked) : checkMechanism(asked);
 }
 
 /** The first line of a file of reports. */
-export const headerLine = (asked) =>
-  JSON.stringify({ jrr: 1, holds: "reports", mechanism: asked.document ?? asked });
+export function headerLine(asked) {
+  const header = { jrr: 1, holds: "reports", mechanism: asked.document ?? asked };
+  if (!(asked instanceof Numbers)) return JSON.stringify(header);
+  const { mechanism, ...number } = asked.document;
+  return JSON.stringify({ ...header, mechanism, number });
+}

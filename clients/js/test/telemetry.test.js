@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { HeavyHitters, Longitudinal, RangeTree, headerLine, lineOf, readAsked, respond } from "../src/index.js";
+import { HeavyHitters, Longitudinal, Numbers, RangeTree, headerLine, lineOf, readAsked, respond } from "../src/index.js";
 import { golden } from "./golden.js";
 
 const cases = golden("telemetry");
@@ -30,6 +30,7 @@ for (const { asked, vectors } of cases) {
         drawn.done();
         told = made.respond(held, memory, card, source.next);
       } else if (made instanceof RangeTree) told = made.respond(held, dealt, source.next);
+      else if (made instanceof Numbers) told = made.respond(held, card, source.next);
       else told = made.respond(held, source.next);
       assert.deepEqual(told, report);
       source.done();
@@ -40,7 +41,9 @@ for (const { asked, vectors } of cases) {
 test("a header says what was asked", () => {
   for (const document of documents) {
     const line = headerLine(readAsked(document));
-    assert.deepEqual(JSON.parse(line), { jrr: 1, holds: "reports", mechanism: document });
+    const { mechanism, ...number } = document;
+    const said = typeof mechanism === "object" ? { mechanism, number } : { mechanism: document };
+    assert.deepEqual(JSON.parse(line), { jrr: 1, holds: "reports", ...said });
     assert.deepEqual(readAsked(JSON.parse(line)).document, document);
   }
   const rr = { mechanism: "RR", k: 2, p: 0.75 };
@@ -82,6 +85,14 @@ test("what a device cannot hold is refused, and not repeated", () => {
 });
 
 test("documents that Python would not write are refused", () => {
+  const number = { low: 0, high: 24, clip: false };
+  const rr = { mechanism: "RR", k: 2, p: 0.75 };
+  const header = (change) => ({ jrr: 1, holds: "reports", mechanism: rr, number: { ...number, ...change } });
+  assert.throws(() => readAsked(header({})).respond(24.5), { kind: "answer" });
+  for (const change of [{ low: 24 }, { low: "0" }, { clip: 1 }, { more: 1 }, { high: Infinity }, { mechanism: { ...rr, k: 3 } }]) {
+    assert.throws(() => readAsked({ ...number, mechanism: rr, ...change }), JSON.stringify(change));
+  }
+  assert.throws(() => readAsked({ ...header({}), number: 3 }));
   const wrong = [
     ["Longitudinal", { permanent: { mechanism: "RR", k: 2, p: 0.75 } }],
     ["Longitudinal", { fresh: { mechanism: "RR", k: 3, p: 2 } }],

@@ -244,6 +244,29 @@ class Numbers:
         """
         return MeanEstimate.of(self.low, self.high, share, self.mechanism.steps)
 
+    # -- lines of JSON, as the mechanism writes them ------------------------------------------
+
+    @property
+    def deals(self) -> bool:
+        """Whether contributors get cards."""
+        return self.mechanism.deals
+
+    def report_to_json(self, report: Any, carded: bool | None = None) -> Any:
+        """One report as a JSON value: see `Mechanism.report_to_json`."""
+        return self.mechanism.report_to_json(report, carded)
+
+    def report_from_json(self, document: object) -> Any:
+        """The report that `report_to_json` wrote."""
+        return self.mechanism.report_from_json(document)
+
+    def reports_to_json(self, reports: Any, carded: ArrayLike | bool | None = None) -> list[Any]:
+        """All reports as JSON values."""
+        return self.mechanism.reports_to_json(reports, carded)
+
+    def reports_from_json(self, documents: list[Any]) -> list[Any]:
+        """All reports that `reports_to_json` wrote."""
+        return self.mechanism.reports_from_json(documents)
+
     def variance(self, numbers: ArrayLike, decks: int = 1) -> float:
         """Variance of the estimated sum of these numbers, exactly, with that of rounding.
 

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from jrr._base import checks
+from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
 
 _MODULES = {
@@ -43,7 +44,7 @@ def is_header(document: object) -> bool:
 
 
 def asked_from_dict(document: object) -> Asked:
-    """The mechanism, Longitudinal, HeavyHitters or RangeTree that its `to_dict` wrote.
+    """The mechanism, Numbers, Longitudinal, HeavyHitters or RangeTree that its `to_dict` wrote.
 
     Args:
         document: what `to_dict` wrote.
@@ -61,10 +62,21 @@ def asked_from_dict(document: object) -> Asked:
         True
     """
     name = document.get("mechanism") if isinstance(document, Mapping) else None
+    if isinstance(name, Mapping):
+        return Numbers.from_dict(document)
     if not isinstance(name, str) or name not in _MODULES:
         return from_dict(document)
     made: Asked = getattr(import_module(_MODULES[name]), name).from_dict(document)
     return made
+
+
+def asked_in(header: Mapping[str, Any]) -> Asked:
+    """What the header of a file asked for; of a number's mean with its ends (`Numbers`)."""
+    number = header.get("number")
+    if number is not None and not isinstance(number, Mapping):
+        raise checks.refusal("number", number, "an object of low, high and clip")
+    mechanism = header["mechanism"]
+    return asked_from_dict(mechanism if number is None else {**number, "mechanism": mechanism})
 
 
 def named_fields(kind: type, document: object, names: set[str]) -> dict[str, Any]:

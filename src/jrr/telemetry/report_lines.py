@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from jrr._base import checks
 from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, DamagedError
-from jrr.telemetry.asked import Asked, asked_from_dict, is_header
+from jrr.mechanisms.numbers import Numbers
+from jrr.telemetry.asked import Asked, asked_in, is_header
 
 VERSION = 1
 ENDINGS = (".jsonl", ".ndjson")
@@ -28,9 +29,13 @@ def header_of(asked: Asked) -> dict[str, Any]:
     """The first line of a file of reports, as plain JSON values.
 
     Args:
-        asked: the mechanism, Longitudinal, HeavyHitters or RangeTree.
+        asked: the mechanism, Numbers, Longitudinal, HeavyHitters or RangeTree.
     """
-    return {"jrr": VERSION, "holds": "reports", "mechanism": asked.to_dict()}
+    header = {"jrr": VERSION, "holds": "reports", "mechanism": asked.to_dict()}
+    if isinstance(asked, Numbers):
+        header["number"] = asked.to_dict()
+        header["mechanism"] = header["number"].pop("mechanism")
+    return header
 
 
 def write_reports(
@@ -45,7 +50,8 @@ def write_reports(
 
     Args:
         path: a name that ends in .jsonl or .ndjson.
-        asked: the mechanism that made them, or the Longitudinal, HeavyHitters or RangeTree.
+        asked: the mechanism that made them, or the Numbers, Longitudinal, HeavyHitters or
+            RangeTree.
         reports: what its `respond` returned, or a list of what `respond_one` did.
         carded: whether each was made with a card, where the reports do not remember it.
         force: overwrite an existing file.
@@ -111,8 +117,8 @@ def read_reports(*paths: str | Path) -> tuple[Any, Any]:
         paths: files as `write_reports` or a pipeline of your own wrote them.
 
     Returns:
-        The mechanism, Longitudinal, HeavyHitters or RangeTree; and the reports, as its `estimate`
-        or `find` takes them.
+        The mechanism, Numbers, Longitudinal, HeavyHitters or RangeTree; and the reports, as its
+        `estimate` or `find` takes them.
 
     Raises:
         ArgumentError: where there is no such file, or they were not asked the same.
@@ -122,11 +128,11 @@ def read_reports(*paths: str | Path) -> tuple[Any, Any]:
         raise ArgumentError("paths must name at least one file, got none")
     first, _ = open_lines(Path(paths[0]))
     with damage_in(paths[:1]):
-        asked = asked_from_dict(first["mechanism"])
+        asked = asked_in(first)
     documents: list[Any] = []
     for path in map(Path, paths):
         header, lines = open_lines(path)
-        if header["mechanism"] != first["mechanism"]:
+        if any(header.get(name) != first.get(name) for name in ("mechanism", "number")):
             raise ArgumentError(f"paths must be of one question, got another in {str(path)!r}")
         with damage_in([path], asked):
             columns = header.get("columns", [])
