@@ -670,7 +670,8 @@ def test_a_question_that_lost_its_type_beside_others_is_not_left_out(kind: str) 
         lost = reports.with_columns(bribe=pl.Series(plain))
     else:
         lost = reports.set_column(place, "bribe", pa.array(plain))
-    for way in ({}, {"by": "bribe"}, {"columns": "job"}):
+    ways: tuple[Any, ...] = ({}, {"by": "bribe"}, {"columns": "job"})
+    for way in ways:
         with pytest.raises(ArgumentError, match=r"say which mechanism.*got frame=\['bribe'\]"):
             jrr.estimate_frame(lost, **way)
     headers = tables.headers_of(reports)

@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from jrr._base import checks
-from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
 
 _MODULES = {
+    "Numbers": "jrr.mechanisms.numbers",
     "Longitudinal": "jrr.telemetry.longitudinal",
     "HeavyHitters": "jrr.telemetry.heavy_hitters",
     "RangeTree": "jrr.telemetry.ranges",
@@ -62,8 +62,8 @@ def asked_from_dict(document: object) -> Asked:
         True
     """
     name = document.get("mechanism") if isinstance(document, Mapping) else None
-    if isinstance(name, Mapping):
-        return Numbers.from_dict(document)
+    if isinstance(name, Mapping):  # the mechanism of a number
+        name = "Numbers"
     if not isinstance(name, str) or name not in _MODULES:
         return from_dict(document)
     made: Asked = getattr(import_module(_MODULES[name]), name).from_dict(document)

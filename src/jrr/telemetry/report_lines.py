@@ -32,10 +32,9 @@ def header_of(asked: Asked) -> dict[str, Any]:
         asked: the mechanism, Numbers, Longitudinal, HeavyHitters or RangeTree.
     """
     header = {"jrr": VERSION, "holds": "reports", "mechanism": asked.to_dict()}
-    if isinstance(asked, Numbers):
-        header["number"] = asked.to_dict()
-        header["mechanism"] = header["number"].pop("mechanism")
-    return header
+    if not isinstance(asked, Numbers):
+        return header
+    return header | {"mechanism": asked.mechanism.to_dict(), "number": asked.range._asdict()}
 
 
 def write_reports(
