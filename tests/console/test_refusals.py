@@ -90,6 +90,20 @@ def test_fields_of_a_survey_to_create(servers: Servers, visitor: Visitor) -> Non
                 assert f'value="{typed}"' in refused.body  # to be corrected, not typed anew
 
 
+def test_a_share_of_a_branch_can_be_corrected_where_it_was_refused(visitor: Visitor) -> None:
+    question = {"name": "more", "kind": "yes-no", "text": {"en": "More?"}}
+    asked = [*WORK["questions"], question | {"only_if": {"sector": ["office"]}}]
+    text = json.dumps(WORK | {"title": "Branches", "questions": asked})
+    draft = draft_path(visitor.post("/drafts/import", text=text).body).rpartition("/")[2]
+    for typed in ("160", "0", "x"):
+        page = visitor.get(f"/plan?draft={draft}&asked.more={typed}")
+        check_told(page.words, "Asked more", f"got {typed}" if typed.isdecimal() else "got 'x'")
+        assert f'name="asked.more" inputmode="decimal" value="{typed}"' in page.body
+    assert 'name="asked.more" inputmode="decimal" value="25"' in (
+        visitor.get(f"/plan?draft={draft}&asked.more=25").body
+    )
+
+
 def test_fields_of_invitations(servers: Servers, visitor: Visitor) -> None:
     survey = created(visitor, one_draft(visitor), people="60", dealers=servers.dealer.url)
     base = f"/surveys/{survey.hash}"

@@ -8,9 +8,11 @@ from markupsafe import escape
 from jrr.client.ending import Ending, dealer_sums
 from jrr.client.operator import Operator
 from jrr.client.report import ReportWish, survey_report
+from jrr.console.snapshots import Counts, Snapshot, facts_of
 from jrr.dealing.kinds import Nobody
+from jrr.protocol.states import OPEN
 from jrr.reporting.numerals import Numerals, share_decimals
-from jrr.reporting.report_facts import ReportedQuestion
+from jrr.reporting.report_facts import Participation, ReportedQuestion
 from jrr.reporting.report_page import results_section
 from jrr.reporting.report_words import limits_in_words
 from tests.console import WORK, Servers, Visitor, answer_work
@@ -22,6 +24,16 @@ def shares(question: ReportedQuestion) -> list[str]:
     places = share_decimals(least)
     numerals = Numerals("en")
     return [numerals.percent(one.value, places) for one in question.answers]
+
+
+def test_figures_of_one_page_agree_though_the_dealer_was_asked_earlier(servers: Servers) -> None:
+    survey = servers.survey()
+    before = Participation(answered=71, invited=120, dealt=74, carded=70, cardless=1)
+    report = None  # not looked at
+    latest = Snapshot(counts=Counts(state=OPEN, answered=71), report=report, people=before)  # type: ignore[arg-type]
+    for answered, began, out in ((71, "74", "4"), (72, "74", "3"), (105, "104", "0")):
+        facts = facts_of(survey, Counts(state=OPEN, answered=answered), latest)
+        assert (facts["began"], facts["out"]) == (began, out)
 
 
 def test_a_survey_is_opened_watched_closed_and_downloaded(

@@ -59,7 +59,7 @@ class FormulaColumns:
                     check_factor(factor.expr, set(map(str, getattr(data, "columns", data))))
             made = asked.get_model_matrix(_frame(data), context={}, na_action="raise")
         except (FormulaicError, ValueError, TypeError, SyntaxError, NameError) as error:
-            said = str(error).splitlines()[0]
+            said = str(error).splitlines()[0].partition(" [")[0]  # without an exception's name
             allowed = f"a formula of the columns {sorted(map(str, data))} ({said})"
             raise checks.refusal("covariates", formula, allowed) from None
         names = tuple(_named(str(column)) for column in made.columns)

@@ -140,7 +140,7 @@ def _groups(loaded: LoadedSurvey, wish: Form) -> Iterator[Figures]:
     name = checks.one_of("question", wish.get("question"), loaded.sensitive)
     population = "sample" if wish.get("population") else "respondents"
     by, text = _by(loaded, wish), _text(loaded.survey, name)
-    about = f"{text}: by {', '.join(groupings(loaded.survey)[one] for one in by)}"
+    about = f"{text} – by {', '.join(groupings(loaded.survey)[one] for one in by)}"
     groups = loaded.groups(name, *by, population=population)
     labels = loaded.survey.by_name[name].labels
     chosen = [1] if len(labels) == 2 else range(len(labels))

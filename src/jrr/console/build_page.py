@@ -23,12 +23,18 @@ from jrr.console.editing import (
 from jrr.console.pages import PREVIEW, PageRequest, download, goto, in_words, page, read, render
 from jrr.console.survey_draft import copied
 from jrr.errors import ArgumentError, JrrError
-from jrr.survey.draft import SPLITS, Draft
+from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.question import FLAGS
 from jrr.survey.survey import read_survey
 
 YOURS = "your version"
+SPLIT_WORDS = {  # how a draft divides ε -> how the page says it
+    "together": "together: one coin for all",
+    "even": "the same for each",
+    "weight": "by the questions' weights",
+    "margin": "by the wanted margins",
+}
 EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
     "sensitive": True,
     **dict.fromkeys(FLAGS, False),
@@ -118,7 +124,7 @@ def _edit(request: PageRequest) -> Response:
         named={name: draft.document.get(name) or {} for name in NAMED},
         questions=[_shown(question) for question in draft.document["questions"]],
         kinds=KIND_WORDS,
-        splits=SPLITS,
+        splits=SPLIT_WORDS,
         conflict=False,
         **_side(request, draft),
     )

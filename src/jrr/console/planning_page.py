@@ -29,12 +29,14 @@ FIELDS = {
     **{"people": "2000", "response": "60", "epsilon": "1", "trust": "2", "lost": "3"},
     **{"questions": "1", "margin": "2", "draft": "", "population": ""},
 }
+ASKED = "asked."  # how fields begin that say which share is asked a question
 
 
 @page("/plan")
 def _plan(request: PageRequest) -> Response:
     found: dict[str, Any] = {"table": None, "picture": None, "losses": None, "learnt": None}
-    found |= {"best": None, "waves": 1, "words": "", "branches": ()}
+    typed = {name: text for name, text in request.query.items() if name.startswith(ASKED)}
+    found |= {"best": None, "waves": 1, "words": "", "branches": typed}
     try:
         wish, _ = _read(request)
         table = margins(wish)
@@ -45,7 +47,7 @@ def _plan(request: PageRequest) -> Response:
             "learnt": table.learnt,
             "best": table.best,
             "waves": wish.asked().waves,
-            "branches": wish.branches,
+            "branches": {ASKED + name: f"{100 * share:g}" for name, share in wish.branches},
         }
     except JrrError as error:
         found["words"] = in_words(error)
@@ -122,8 +124,9 @@ def _branches(query: Form, draft: str) -> tuple[tuple[str, float], ...]:
     found = []
     for question in json.loads(draft)["questions"]:
         if question.get("only_if"):
-            field, name = f"asked.{question['name']}", str(question["name"])
-            share = read_percent(f"Asked {name}, %", query.get(field, "100"), 100.0, is_above=True)
+            name = str(question["name"])
+            typed = query.get(ASKED + name, "100")
+            share = read_percent(f"Asked {name}, %", typed, 100.0, is_above=True)
             found.append((name, share))
     return tuple(found)
 

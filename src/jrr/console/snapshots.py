@@ -95,11 +95,6 @@ class Snapshot:
     seconds: float = 0.0  # that it took
     number: int = 0  # of this snapshot: changes with each
 
-    @property
-    def cards_out(self) -> int | None:
-        """Cards that were dealt and with which no answer has come; None: not known here."""
-        return self.people.lost
-
 
 @dataclass
 class _KeptSnapshot:
@@ -216,9 +211,11 @@ def facts_of(survey: "Survey", counts: Counts, latest: Snapshot | None) -> dict[
         people = latest.people
         facts["cardless"] = "" if people.cardless is None else f"{people.cardless:,}"
         facts["dealt"] = "" if people.dealt is None else f"{people.dealt:,}"
-        if survey.announces and people.dealt is not None:
-            # A place is taken before the questions; who answered since it was asked has one, too.
-            began = max(people.dealt, answered - (people.cardless or 0))
-            facts["began"] = facts["dealt"] = f"{began:,}"
-        facts["out"] = "" if latest.cards_out is None else f"{latest.cards_out:,}"
+        if people.dealt is not None and people.carded is not None:
+            # Who answered since the dealers were asked has a card, too.
+            carded = people.carded + max(0, answered - people.answered)
+            people = replace(people, carded=carded, dealt=max(people.dealt, carded))
+            facts["dealt"] = f"{people.dealt:,}"
+            facts["began"] = facts["dealt"] if survey.announces else ""
+        facts["out"] = "" if people.lost is None else f"{people.lost:,}"
     return facts

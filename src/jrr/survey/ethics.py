@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 Rows = tuple[tuple[str, ...], ...]
 
 
+_NARROW = """
+.lines{white-space:pre-line}body{overflow-wrap:anywhere}
+@media screen and (max-width:600px){thead{display:none}table,tbody,tr,td{display:block}
+td{border:0;padding:.2rem 0}tr{border-bottom:1px solid #ddd;padding:.6rem 0}
+td::before{content:attr(data-head);display:block;font-weight:600}}
+"""  # on a phone a row is read downwards, each cell below what its column is called
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading, paragraphs below it, and perhaps a table whose first row has its headings."""
@@ -61,7 +69,7 @@ class EthicsDocument:
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
             '<meta http-equiv="Content-Security-Policy" '
             "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-            f"<title>{title}</title>\n<style>{STYLE}.lines{{white-space:pre-line}}body{{overflow-wrap:anywhere}}</style>\n"
+            f"<title>{title}</title>\n<style>{STYLE}{_NARROW}</style>\n"
             f'</head>\n<body>\n<main><h1 dir="auto">{title}</h1>\n{body}\n</main></body>\n</html>\n'
         )
 
@@ -184,14 +192,18 @@ def _section_html(section: Section) -> str:
         parts.append(f'<p class="lines" dir="auto">{html.escape(words)}</p>')
     if section.rows:
         head, *rows = section.rows
-        parts.append(f"<table><thead>{_row_html(head, 'th')}</thead><tbody>")
-        parts += [_row_html(row, "td") for row in rows]
+        heads = "".join(f'<th dir="auto">{html.escape(cell)}</th>' for cell in head)
+        parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody>")
+        parts += [_row_html(row, head) for row in rows]
         parts.append("</tbody></table>")
     return "\n".join(parts)
 
 
-def _row_html(cells: Sequence[str], tag: str) -> str:
-    inside = "".join(f'<{tag} dir="auto">{html.escape(cell)}</{tag}>' for cell in cells)
+def _row_html(cells: Sequence[str], heads: Sequence[str]) -> str:
+    inside = "".join(
+        f'<td dir="auto" data-head="{html.escape(head)}">{html.escape(cell)}</td>'
+        for head, cell in zip(heads, cells, strict=True)
+    )
     return f"<tr>{inside}</tr>"
 
 
