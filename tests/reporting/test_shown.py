@@ -174,3 +174,10 @@ def test_without_pandas_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jrr._base.shown.import_module", missing)
     with pytest.raises(MissingExtraError, match="pandas"):
         estimate().to_frame()
+
+
+def test_differences_of_means_are_none_where_answers_are_no_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert list(result("place").mean_differences()) == []

@@ -650,6 +650,21 @@ def test_the_mechanism_is_kept_or_the_estimate_refused(way: Any, tmp_path: Path)
             estimated()
 
 
+def test_refusals_name_what_was_meant_and_repeat_no_answers(tmp_path: Path) -> None:
+    path = tmp_path / "reports.csv"
+    reports = _pandas()
+    reports.to_csv(path)
+    with pytest.raises(ArgumentError, match="Parquet file or folder"):
+        jrr.estimate_frame(path)
+    with pytest.raises(ArgumentError, match="options must be some of .*got options='epsilon'"):
+        jrr.estimate_frame(reports, epsilon=2.0)
+    twice = pd.concat([_P[["bribe"]], _P[["bribe"]]], axis=1)
+    for frame in (_P["bribe"], DATA["bribe"], twice):
+        with pytest.raises(ArgumentError, match="frame must be a data frame") as refused:
+            jrr.perturb_frame(frame, ASKED, 1.0)
+        assert "yes" not in str(refused.value)
+
+
 def test_frames_that_arrow_joined_before_it_knew_the_type_are_refused() -> None:
     """Columns of different mechanisms are one column then, which says that of the first."""
     header = tables.headers_of(_arrow())["bribe"].to_json()

@@ -355,7 +355,8 @@ def data_frame(data: Any, argument: str = "frame") -> Any:
             allowed += "; call its collect() first"
         elif hasattr(data, "columns"):
             allowed += f" ({error})"
-        raise checks.refusal(argument, data, allowed) from None
+        # Not the data: they are answers.
+        raise checks.refusal(argument, type(data).__name__, allowed) from None
     # An index that is only numbers is no column.
     return whole.select([name for name in whole.column_names if name != "__index_level_0__"])
 

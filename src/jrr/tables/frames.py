@@ -59,6 +59,10 @@ from jrr.tables.perturbing import header_of, read_answers, respond
 from jrr.tables.reports import ReportFiles
 
 _OPTIONS = ("labels", "number", "bins", "clip", "skip_missing", "mechanism", "cards", "cardless")
+_ESTIMATE_OPTIONS = (
+    *("weight", "min_cell", "decks", "announced"),
+    *("population", "population_size"),
+)
 _LOST = (
     "a frame whose columns say which mechanism made them: pandas keeps that in attrs, which "
     "to_csv, to_dict and some joins lose; keep the frame as Parquet, or give headers="
@@ -182,6 +186,8 @@ def estimate_frame(
         ArgumentError: where a column does not say which mechanism made it, or does not exist.
         DamagedError: where a column holds what its mechanism cannot have made.
     """
+    for name in [name for name in options if name not in _ESTIMATE_OPTIONS]:
+        raise checks.refusal("options", name, f"some of {_ESTIMATE_OPTIONS}")
     whole = read_frame(frame)
     known = known_headers(whole, headers)
     chosen = list(known if columns is None else [columns] if isinstance(columns, str) else columns)
@@ -390,7 +396,7 @@ def read_frame(frame: Any) -> Any:
         return whole if _is_of(frame, "pandas") else whole.replace_schema_metadata(None)
     path = Path(frame)
     parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not parts or not parts[0].is_file():
+    if not parts or not parts[0].is_file() or parts[0].suffix.lower() in (".csv", ".jsonl"):
         allowed = "a data frame, or a Parquet file or folder of Parquet files that exists"
         raise checks.refusal("frame", str(path), allowed)
     told = []

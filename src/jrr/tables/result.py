@@ -285,8 +285,8 @@ def _mean_rows(means: Mapping[str, MeanEstimate], level: float) -> list[dict[str
 def _mean_differences(
     means: Mapping[str, MeanEstimate], groups: GroupEstimates
 ) -> Differences[tuple[str, str, MeanDifference]]:
-    """Every pair of groups, the first minus the second; none where there are too many."""
-    if len(groups) > MOST_COMPARED_GROUPS:
+    """Every pair of groups, the first minus the second; none without numbers, or of too many."""
+    if not means or len(groups) > MOST_COMPARED_GROUPS:
         return Differences()
     return Differences(
         (a.name, b.name, means[a.name].minus(means[b.name], same_deck=groups.same_deck))
