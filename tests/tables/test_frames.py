@@ -656,7 +656,7 @@ def test_refusals_name_what_was_meant_and_repeat_no_answers(tmp_path: Path) -> N
     reports.to_csv(path)
     with pytest.raises(ArgumentError, match="Parquet file or folder"):
         jrr.estimate_frame(path)
-    with pytest.raises(ArgumentError, match="options must be some of .*got options='epsilon'"):
+    with pytest.raises(ArgumentError, match=r"options must be some of .*got options='epsilon'"):
         jrr.estimate_frame(reports, epsilon=2.0)
     twice = pd.concat([_P[["bribe"]], _P[["bribe"]]], axis=1)
     for frame in (_P["bribe"], DATA["bribe"], twice):
