@@ -9,6 +9,7 @@ from scipy import stats
 import jrr
 from jrr.analysis import SensitiveItem, cells_of, regress_cells
 from jrr.errors import ArgumentError
+from jrr.planning.effects import effect_stderr, group_stderr
 
 FIRST, SECOND = 0.2, 0.3
 
@@ -59,6 +60,29 @@ def test_without_perturbation_it_is_the_textbook() -> None:
     expected = stats.norm.sf(1.96 - logit / error * 0.7**0.5)
     found = jrr.power_of_effect(n, 30.0, FIRST, SECOND, scale="log odds", explained=0.3, **wish)
     assert found == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "wish", [{"announced": False}, {"mechanism": "drr"}, {"mechanism": "jrr"}, {"mechanism": "rr"}]
+)
+def test_what_cancels_in_a_deck_does_not_in_a_part_of_it(wish: dict[str, Any]) -> None:
+    """Groups of a closed deck were planned at a fifth of the error that they have."""
+    people = np.arange(1_200)
+    chosen = jrr.plan(1_200, 1.0, lost=0.0, **wish)
+    mechanism, rng = chosen.mechanism, np.random.default_rng(3)
+    reports = mechanism.respond(people % 2, mechanism.deal(rng), rng)
+    item = SensitiveItem(mechanism, reports)
+    cells = cells_of(item, {"group": (people // 2 % 6).astype(str)})
+    for group in cells.groups():
+        planned = group_stderr(chosen, 200, frequency=0.5)
+        assert planned == pytest.approx(group.estimate.stderr[1], rel=0.02)
+    gap = cells.groups().differences()[0].difference
+    compared = group_stderr(chosen, 200, frequency=0.5, compared=True)
+    assert 2**0.5 * compared == pytest.approx(gap.stderr[1], rel=0.02)
+    drawn = 2 * 0.25 / 200
+    error = effect_stderr(chosen, (0.5, 0.5), (200, 200))
+    assert (error**2 - drawn) ** 0.5 == pytest.approx(gap.stderr[1], rel=0.02)
+    assert group_stderr(chosen, 1_200, frequency=0.5) == pytest.approx(chosen.stderr(0.5))
 
 
 @pytest.mark.parametrize(

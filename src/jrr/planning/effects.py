@@ -3,6 +3,7 @@
 import bisect
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from scipy.special import ndtr
@@ -15,7 +16,12 @@ Scale = Literal["difference", "log odds"]
 
 
 def group_stderr(
-    chosen: Any, people: float, sums: float = 1, frequency: float | None = None
+    chosen: Any,
+    people: float,
+    sums: float = 1,
+    frequency: float | None = None,
+    *,
+    compared: bool = False,
 ) -> float:
     """Of a share or mean among some people, where so many announced sums are added.
 
@@ -24,15 +30,21 @@ def group_stderr(
         people: in the group, who report.
         sums: of cards that are added for them.
         frequency: their share; None: by the plan's criterion.
+        compared: with others of the same deck; what cancels between people does not cancel there.
     """
-    whole, mechanism = chosen.request.reporters, chosen.mechanism
+    request, mechanism, people = chosen.request, chosen.mechanism, max(people, 1)
     noise = (chosen.stated_stderr if frequency is None else chosen.stderr(frequency)) ** 2
-    of_sum = 0.0
-    if mechanism.announced:  # the noise of a sum does not shrink with the group
-        each = chosen.unit / (float(mechanism.moments.gain[0]) * whole)  # what 1 of a sum moves
-        of_sum = mechanism.masks.variance_of(whole) * each**2
-    own = max(noise - of_sum, 0.0) * whole / max(people, 1)
-    return math.sqrt(own + sums * of_sum * (whole / max(people, 1)) ** 2)
+    if not mechanism.announced:  # what cancels in a whole deck does not in a part of it
+        known = request if frequency is None else replace(request, frequency=frequency)
+        some = 1 if compared else people
+        part = replace(known, lost=max(0.0, 1 - some / request.n))
+        of_some, of_all = (one.variance_of(mechanism.moments) for one in (part, known))
+        return math.sqrt(noise * of_some / of_all * some / people)
+    whole = request.reporters
+    each = chosen.unit / (float(mechanism.moments.gain[0]) * whole)  # what 1 of a sum moves
+    of_sum = mechanism.masks.variance_of(whole) * each**2  # does not shrink with the group
+    own = max(noise - of_sum, 0.0) * whole / people
+    return math.sqrt(own + sums * of_sum * (whole / people) ** 2)
 
 
 def effect_stderr(
@@ -58,7 +70,7 @@ def effect_stderr(
     variance = 0.0
     for share, some in zip(shares, people, strict=True):
         drawn = share * (1 - share)
-        of_share = group_stderr(chosen, some, sums, share) ** 2 + drawn / some
+        of_share = group_stderr(chosen, some, sums, share, compared=True) ** 2 + drawn / some
         variance += of_share / (drawn**2 if scale == "log odds" else 1)
     return math.sqrt(variance / (1 - explained))
 
@@ -78,6 +90,7 @@ def power_of_effect(
     """How likely two groups are found to differ, or a logistic coefficient not to be 0.
 
     Masked answers are compared through a sum for each group (`plan_analyses`, closing by cells).
+    Noise that cancels in a closed deck does not cancel in a comparison of its people.
 
     Args:
         n: people who answer.
@@ -147,9 +160,9 @@ def required_n_for_effect(
 
     Example:
         >>> import jrr
-        >>> ways = [{"mechanism": "rr"}, {}, {"scale": "log odds"}]
+        >>> ways = [{"mechanism": "rr"}, {}, {"scale": "log odds"}, {"announced": False}]
         >>> [jrr.required_n_for_effect(1.0, 0.2, 0.26, **way) for way in ways]
-        [9664, 2074, 2104]
+        [9664, 2074, 2104, 23194]
     """
     checks.real("power", power, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
     return fewest_even(
