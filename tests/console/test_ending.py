@@ -12,7 +12,8 @@ from tests.console.test_dealers_steps import raw_post
 
 SECTORS = {"office": 4, "field": 4, "ship": 2, "farm": 1}
 DOCUMENT: dict[str, Any] = WORK | {
-    "questions": [WORK["questions"][0] | {"labels": list(SECTORS)}, *WORK["questions"][1:]]
+    "questions": [WORK["questions"][0] | {"labels": list(SECTORS)}, *WORK["questions"][1:]],
+    "analyses": ["groups: sector"],
 }
 
 
@@ -41,6 +42,7 @@ def test_small_groups_are_shown_refused_and_merged_on_the_page(
         r"ship 2 bribed ±\d+ points, hours .* too few for a sum \(3 are needed\)", page
     )
     assert re.search(r"it would make: office: 4 \(bribed ±\d+ points.*; ship \+ farm: 3 \(", page)
+    assert "Only together afterwards: groups: sector: farm + ship." in page
     assert f"office 4 bribed {one.margin_words(4)}" in page
     refused = visitor.post(f"{base}/close", sure="yes", by="sector")
     assert refused.status == 422

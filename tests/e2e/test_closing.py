@@ -282,9 +282,12 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     tmp_path: Path,
     jrr: Callable[..., Any],
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(DOCUMENT, "analyses", ["groups: sector"])
     at = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
     found = at.close(*at.everywhere, "--by", "sector", "--dry-run")
+    assert found["joined"] == {"groups: sector": "farm + ship"}
     assert "got 2 in the group 'farm'" in found["refused"]
     for question in QUESTIONS:
         sizes = {one["name"]: one["cards"][question] for one in found["closing"]["groups"]}
@@ -309,6 +312,7 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     assert "ship: 3 answers with a card: too few for a sum, 5 are needed" in words
     one = at.survey.by_name["bribed"]
     assert f"ship + farm: 5 answers with a card (bribed {one.margin_words(5)}, mood ±" in words
+    assert "Only together afterwards: groups: sector: farm + ship." in words
     for group in found["if_merged"]["groups"]:
         (cards,) = group["cards"]["bribed"]
         assert group["margins"]["bribed"] == one.margin_of(cards)
@@ -323,6 +327,8 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     wrong = ("--dealer-token", "wrong" * 8)
     assert "401" in at.close(*at.at_collector, *wrong, refused=True)
     assert at.states() == {"open"}
+    assert run(["survey", "close", file, *at.everywhere, "--yes"]) == 0  # as it was planned
+    assert "Only together afterwards: groups: sector: farm + ship." in capsys.readouterr().out
 
 
 def test_a_dealer_that_is_away_is_noticed_before_anything_is_closed(

@@ -12,13 +12,15 @@ from jrr.analysis import SensitiveItem, cells_of
 from jrr.cli.app import run
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError
-from jrr.estimation.told_sums import why_not_by
+from jrr.estimation.told_sums import why_no_cells, why_not_by
 from jrr.mechanisms.masked import MRR
 from jrr.planning.effects import group_stderr
-from jrr.survey.analyses import analysis_lines, lost_by_closing
+from jrr.survey.analyses import analysis_lines, joined_by_merging, lost_by_closing
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
+from jrr.survey.grouping import CardGrouping, merge_small
+from jrr.survey.grouping import cells_of as open_answers
 from jrr.survey.other_waves import why_no_pairs
 from jrr.survey.survey import read_survey
 
@@ -121,6 +123,34 @@ def test_what_other_cells_make_impossible_is_said() -> None:
     before = second.planned_cells()
     assert lost_by_closing(second, before) == {}
     assert lost_by_closing(second, ("sex",)) == {"pairs": why_not_by(before, ("sex",))}
+
+
+def test_what_merged_cells_leave_together_is_said() -> None:
+    """Of a later wave: few new people, whose cells tie departments that are large enough."""
+    asked = request_of("groups: dept", "groups: sex", waves=2)
+    second = replace(asked, after=asked.survey()).survey()
+    by = second.planned_cells()
+    sizes = {name: 5 if name.startswith("no") else 60 for name in open_answers(second, by)}
+    merged = merge_small(second, by, [sizes])
+    assert joined_by_merging(second, merged) == {
+        "groups: dept": "a + b + c",
+        "groups: sex": "f + m",
+    }
+    assert joined_by_merging(second, merge_small(second, ("dept", "sex"), [{"a × f": 3}])) == {}
+    few = merge_small(second, by, [dict.fromkeys(sizes, 0) | {"no × a × f": 9, "yes × b × f": 70}])
+    assert joined_by_merging(second, few) == {"pairs": "no + yes", "groups: dept": "a + b"}
+    assert joined_by_merging(second, CardGrouping(by=by)) == {}
+
+
+def test_numbers_make_no_groups_whoever_deals() -> None:
+    """Without masks a margin of groups by age was promised, and then there were none."""
+    document = request_of("groups: age", "weights: age", "regression: age").draft.to_dict()
+    request = SurveyRequest(
+        draft=Draft.from_dict(document), people=2_000, mechanism="rr", collector="https://c.example"
+    )
+    groups, weights, regression = request.planned_analyses()
+    assert groups.refused == weights.refused == why_no_cells(["age"], masked=False)
+    assert regression.margins["bribed"] > 0
 
 
 def test_what_will_not_be_possible_is_said() -> None:

@@ -318,6 +318,13 @@ def test_pairs_changes_and_refusals(
         masked.item("happy")
     with pytest.raises(ArgumentError, match="a question about a number"):
         masked.mean("cheated")
+    # With the sentences by which a plan refuses them.
+    for survey, words in ((masked, "years makes no cells"), (plain, "years makes no groups")):
+        with pytest.raises(ArgumentError, match=words):
+            survey.groups("cheated", "years")
+    with pytest.raises(ArgumentError, match="years makes no cells"):
+        masked.regress("cheated ~ years")
+    assert repr(difference).startswith("Difference(95%: 0: ")
 
 
 def test_questions_that_share_a_coin_are_known(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from jrr.console.survey_texts import groupings, path_of
 from jrr.console.surveys import PATH, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED
-from jrr.survey.analyses import lost_by_closing
-from jrr.survey.grouping import MERGE_RULE, split_by
+from jrr.survey.analyses import joined_by_merging, lost_by_closing
+from jrr.survey.grouping import MERGE_RULE, CardGrouping, split_by
 from jrr.survey.other_waves import of_next_wave
 from jrr.survey.survey import Survey
 
@@ -203,6 +203,7 @@ class GroupingPreview:
     words: str  # what was asked, or for everybody together
     rows: list[GroupRow]
     merged: list[str]  # the groups that merging would make, with sizes and margins
+    joined: dict[str, str]  # planned analysis -> its groups that merging leaves together only
 
     @property
     def is_too_small(self) -> bool:
@@ -229,13 +230,15 @@ def _preview(console: Console, survey: Survey, by: tuple[str, ...], words: str) 
     operator = operator_of(console, survey)
     facts = operator.closing.preview(Ending(by=by))
     merged: list[str] = []
+    joined: dict[str, str] = {}
     if facts["too_small"] and by:
         after = operator.closing.preview(Ending(by=by, merge_small=True))
         if not after["too_small"]:
             rows = [_group_row(survey, one) for one in after["groups"]]
             merged = [f"{one.name}: {one.sizes} ({one.margins})" for one in rows]
+            joined = joined_by_merging(survey, CardGrouping.from_document(survey, after))
     rows = [_group_row(survey, group) for group in facts["groups"]]
-    return GroupingPreview(words=words, rows=rows, merged=merged)
+    return GroupingPreview(words=words, rows=rows, merged=merged, joined=joined)
 
 
 def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:

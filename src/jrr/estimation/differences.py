@@ -72,6 +72,11 @@ class Difference(ShownDocument):
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
 
+    def __repr__(self) -> str:
+        ends = enumerate(zip(self.frequencies, *self.interval(), strict=True))
+        rows = (f"{v}: {gap:+.4f} [{low:+.4f}, {high:+.4f}]" for v, (gap, low, high) in ends)
+        return f"Difference(95%: {', '.join(rows)})"
+
     shown_value = "difference"
     shown_heading = "Difference of shares, the first minus the second"
 

@@ -213,11 +213,14 @@ def why_not_by(by: Sequence[str], cells: Sequence[str]) -> str:
     )
 
 
-def why_no_cells(names: Iterable[str]) -> str:
-    """Why masked answers say nothing by open questions whose answers make no groups."""
+def why_no_cells(names: Iterable[str], masked: bool) -> str:
+    """Why there are no results by open questions whose answers make no groups."""
+    asked = "ask it with classes to choose from"
+    if not masked:
+        return f"{', '.join(names)} makes no groups: {asked}"
     return (
-        f"{', '.join(names)} makes no cells, and masked answers are known by cells only: ask it "
-        "with classes to choose from, or choose a mechanism without cards (rr)"
+        f"{', '.join(names)} makes no cells, and masked answers are known by cells only: {asked}, "
+        "or choose a mechanism without cards (rr)"
     )
 
 

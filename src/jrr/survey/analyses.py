@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
-from jrr.estimation.told_sums import CROSSED_BY, why_no_cells, why_not_by
+from jrr.estimation.raking import hang_together
+from jrr.estimation.told_sums import CROSSED_BY, MERGED_BY, crossed, why_no_cells, why_not_by
 from jrr.planning.effects import effect_stderr, group_stderr
 from jrr.survey.draft import Draft
-from jrr.survey.grouping import MOST_CELLS
+from jrr.survey.grouping import MOST_CELLS, CardGrouping
+from jrr.survey.grouping import cells_of as open_answers
 from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, wave_answers, why_no_pairs
 from jrr.survey.question import covariates_of
 
@@ -204,7 +206,7 @@ def _coefficient_margin(part: "QuestionPlan", sums: int) -> float:
     half, share = part.plan.request.reporters / 2, USUAL_SHARE
     if part.question.kind == "number":  # drawn people count as if they gave one end or the other
         drawn = (part.question.high - part.question.low) ** 2 / 4 / half
-        of_half = group_stderr(part.plan, half, sums / 2) ** 2 + drawn
+        of_half = group_stderr(part.plan, half, sums / 2, compared=True) ** 2 + drawn
         return quantile(0.95) * math.sqrt(2 * of_half)
     each = (half, half)
     error = effect_stderr(part.plan, (share, share), each, scale="log odds", sums=sums / 2)
@@ -219,8 +221,8 @@ def _why_not(one: Analysis, draft: Draft, planned: "DraftPlan", cells: int) -> s
     if one.kind == "pairs" and draft.announcements == 1 and announced:
         return NO_SECOND_SUM
     numbers = [name for name in one.by if name not in covariates_of(draft.open)]
-    if announced and numbers:
-        return why_no_cells(numbers)
+    if numbers and (announced or one.kind != "regression"):
+        return why_no_cells(numbers, announced)
     if announced and cells > MOST_CELLS:
         return f"there would be {cells:,} cells, at most {MOST_CELLS:,} are told"
     if announced and one.kind == "regression" and not one.by:
@@ -233,12 +235,36 @@ def lost_by_closing(survey: "Survey", by: Sequence[str]) -> dict[str, str]:
 
     Of the planned ones; in a later wave also of pairs, which every panel plans.
     """
+    needed = _needed(survey)
+    return {name: why_not_by(some, by) for name, some in needed.items() if not set(some) <= set(by)}
+
+
+def joined_by_merging(survey: "Survey", grouping: CardGrouping) -> dict[str, str]:
+    """Planned analysis -> which of its groups have no result of their own if cells are merged."""
+    cells, found = open_answers(survey, grouping.by), {}
+    for name, some in _needed(survey).items():
+        if set(some) <= set(grouping.by):
+            places = [grouping.by.index(one) for one in some]
+            joined = hang_together(
+                [
+                    {crossed([cells[cell][at] for at in places]) for cell in together}
+                    for together in grouping.merged.values()
+                ]
+            )
+            groups = [MERGED_BY.join(sorted(one)) for one in joined if len(one) > 1]
+            if groups:
+                found[name] = ", ".join(dict.fromkeys(groups))
+    return found
+
+
+def _needed(survey: "Survey") -> dict[str, tuple[str, ...]]:
+    """Analysis -> the questions by whose cells it is made."""
     needed: dict[str, tuple[str, ...]] = {"pairs": tuple(wave_answers(survey.wave))}
     for words in survey.analyses:
         one = Analysis.read(words, survey)
         if one.kind != "pairs":
             needed[str(one)] = tuple(name for name in one.by if name in survey.covariates)
-    return {name: why_not_by(some, by) for name, some in needed.items() if not set(some) <= set(by)}
+    return needed
 
 
 def analysis_lines(plans: Iterable[AnalysisPlan]) -> list[str]:

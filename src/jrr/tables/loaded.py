@@ -247,6 +247,9 @@ class LoadedSurvey:
         """
         self._check(name)
         sums = self._sums(name, by)
+        numbers = [one for one in by if one in self.open and one not in self._answers]
+        if numbers:
+            raise ArgumentError(why_no_cells(numbers, sums is not None))
         used = (by or tuple(self.groupings)) if sums is None else sums.by
         if sums is not None and not sums.covers(by):
             raise ArgumentError(why_not_by(by, sums.by))
@@ -580,9 +583,6 @@ class LoadedSurvey:
             ArgumentError: some of it makes no cells, or the survey was not closed on it.
         """
         used = [one for one in self.open if speaks_of(formula, one)]
-        numbers = [one for one in used if one not in self.groupings]
-        if numbers:
-            raise ArgumentError(why_no_cells(numbers))
         return self.cells(name, *used)
 
     def _asked_both(

@@ -18,7 +18,7 @@ from jrr.cli.progress import waiting
 from jrr.cli.survey.shared import operator_of, operator_options, show_servers, title_of
 from jrr.cli.values import FILE
 from jrr.errors import ArgumentError, JrrError, UnreachableError
-from jrr.survey.grouping import EVERYBODY, MERGE_RULE
+from jrr.survey.grouping import EVERYBODY, MERGE_RULE, CardGrouping
 
 if TYPE_CHECKING:
     from jrr.client.ending import Ending
@@ -124,7 +124,7 @@ def close(
     files.check()
     ending = Ending(**wished, **files.given())
     if not wants_json():
-        for line in lost_lines(lost_afterwards(operator.survey, ending)):
+        for line in ahead_lines(operator, ending):
             console().print(line, soft_wrap=True)
     # A script is not asked: nobody would answer.
     asks = not yes and not wants_json() and sys.stdin.isatty()
@@ -280,14 +280,14 @@ def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
         refused = str(error)
     lost = lost_afterwards(survey, ending)
     facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
-    facts["lost"] = lost
+    facts |= {"lost": lost, "joined": _joined(survey, ending, merged or found)}
     lines: list[Line] = list(_group_lines(survey, found))
     if ending.discard_small:
         facts["would_delete"] = _deleted(found)
         lines.append(f"  {_deleted_words(found)}")
     if merged is not None:
         lines += [f"With --merge-small ({MERGE_RULE}):", *_group_lines(survey, merged)]
-    lines += [unwrapped(line) for line in lost_lines(lost)]
+    lines += [unwrapped(line) for line in lost_lines(lost, facts["joined"])]
     words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
     lines.append(unwrapped(f"{words} Nothing was closed."))
     show({"survey": survey.hash} | facts, *lines)
@@ -301,9 +301,29 @@ def lost_afterwards(survey: "Survey", ending: "Ending") -> dict[str, str]:
     return lost_by_closing(survey, ending.cells or ()) if chosen else {}
 
 
-def lost_lines(lost: Mapping[str, str]) -> list[str]:
+def ahead_lines(operator: "Operator", ending: "Ending") -> list[str]:
+    """What closing leaves of planned analyses, as far as it can be known here."""
+    survey, joined = operator.survey, {}
+    if survey.announces and operator.closing.collector is not None:
+        with suppress(JrrError):  # closing itself says what is wrong
+            joined = _joined(survey, ending, operator.closing.preview(ending))
+    return lost_lines(lost_afterwards(survey, ending), joined)
+
+
+def _joined(survey: "Survey", ending: "Ending", facts: dict[str, Any]) -> dict[str, str]:
+    """Planned analyses, and their groups that have results together only: small cells merge."""
+    from jrr.survey.analyses import joined_by_merging
+
+    grouping = CardGrouping.from_document(survey, facts)
+    return joined_by_merging(survey, grouping) if ending.announcement == 1 else {}
+
+
+def lost_lines(lost: Mapping[str, str], joined: Mapping[str, str]) -> list[str]:
     """The same in words."""
-    return [f"Not possible afterwards: {name}: {reason}." for name, reason in lost.items()]
+    return [
+        *(f"Not possible afterwards: {name}: {reason}." for name, reason in lost.items()),
+        *(f"Only together afterwards: {name}: {groups}." for name, groups in joined.items()),
+    ]
 
 
 def _counts(group: dict[str, Any]) -> list[int]:
