@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -20,7 +21,7 @@ from jrr.client.operator import new_invitations
 from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
-from jrr.dealing.verified import noise
+from jrr.dealing.verified import noise, sums
 from jrr.dealing.verified.group import ORDER, base, minus, number_bytes, plus
 from jrr.dealing.verified.laws import Sums
 from jrr.dealing.verified.questions import sums_of
@@ -565,6 +566,26 @@ def test_a_collector_that_names_wrongly_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ProtocolError, match="slots must be given of each sum"):
             dealer.post(f"{path}/close", wish)
     assert house.everybody.close(Ending())["collector"]["settled"]  # nothing was told of it
+
+
+def test_others_go_on_while_a_dealer_computes(tmp_path: Path) -> None:
+    """Noise and sums take seconds or minutes: not in the thread that all transactions share."""
+    house, where = House(asked(), tmp_path), dict[str, str]()
+    house.answered(map(brief, range(12)))
+
+    def noted(name: str) -> Any:
+        honest = getattr(sums, name)
+
+        def work(*given: Any) -> Any:
+            where[name] = threading.current_thread().name
+            return honest(*given)
+
+        return patch.object(sums, name, work)
+
+    with noted("commit_noise"), noted("tell_sums"), noted("check_sums"):
+        house.everybody.close(Ending())
+    assert len(where) == 3
+    assert "jrr-writer" not in where.values()
 
 
 def test_there_is_one_draw(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ an older backup makes one announcement more than were planned.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
@@ -103,11 +104,25 @@ class DealerClosing:
         asked = store.all_asked(name)
         return commit(held.survey, decks, request, wish.nonce, asked)
 
-    def close(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
+    def sums(self, connection: Connection, name: str, wish: ClosingWish) -> Callable[[], Any]:
+        """Of verified cards: what finds the sums that `close` tells, if it may, as of `commit`."""
+        store = DealerStore(connection)
+        held = store.find(name)
+        if wish.request is None or not held.survey.dealing.is_verified:
+            return lambda: None
+        request = _read_request(held, wish.request)
+        if request.announcement <= len(held.announced):
+            return lambda: None
+        self._check_next(held, request, challenge_hash(request.digest, wish.nonce, wish.slots))
+        return self._sums(store, held, request, wish)
+
+    def close(
+        self, connection: Connection, name: str, wish: ClosingWish, found: Any = None
+    ) -> dict[str, Any]:
         """End a survey, or announce once more; the same request again is told the same.
 
         What is told is committed before anybody is answered, and with the last announcement the
-        key is burned.
+        key is burned. found: By `sums`.
         """
         store = DealerStore(connection)
         held = store.find(name, lock=True)
@@ -123,7 +138,7 @@ class DealerClosing:
             _check_same(held, request, digest)
             return _reply(held, held.told, number)
         self._check_next(held, request, digest)
-        sums, openings = self._sums(store, held, request, wish)
+        sums, openings = found or self._sums(store, held, request, wish)()
         told = held.told or {"announced": [], **self._left_over(store, held)}
         told["announced"].append(
             {
@@ -176,8 +191,8 @@ class DealerClosing:
 
     def _sums(
         self, store: DealerStore, held: HeldByDealer, request: ClosingRequest, wish: ClosingWish
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """The noisy sums of the cards that came back, question by question; all of them or none.
+    ) -> Callable[[], tuple[dict[str, Any], dict[str, Any] | None]]:
+        """What finds the noisy sums of the cards that came back, of all questions or none.
 
         And of verified cards what opens the noise that is not used.
         """
@@ -186,12 +201,13 @@ class DealerClosing:
                 "request must name the serials of the cards that came back, got none: a sum is "
                 "told once, so nothing was announced; --without-sum ends the survey without one"
             )
-        decks, dealt = self._dealt(store, held)
         if held.survey.dealing.is_verified:
             if wish.nonce is None or wish.slots is None:
                 raise ArgumentError("nonce and slots must be given: the cards are verified")
+            mine: Any = self._decks.of(held)
             asked = store.all_asked(held.name)
-            return tell(held.survey, decks, request, wish.nonce, wish.slots, asked)
+            return partial(tell, held.survey, mine, request, wish.nonce, wish.slots, asked)
+        decks, dealt = self._dealt(store, held)
         fewest = held.survey.smallest_group
         sums = ClosingSums(
             survey=held.name,
@@ -208,7 +224,7 @@ class DealerClosing:
                 for question, groups in request.questions.items()
             },
         )
-        return sums.to_document(), None
+        return lambda: (sums.to_document(), None)
 
     def _people(self, held: HeldByDealer, request: ClosingRequest) -> int:
         """How many people's cards came back, for the dealer's own count of those that did not."""

@@ -85,7 +85,8 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Tell the sums of the cards that came back, as often as planned; then burn all cards."""
         wish = read_body(await request.body() or b"{}", ClosingWish)
-        told = await writer.run(closing.close, name, wish)
+        found = await asyncio.to_thread(await writer.run(closing.sums, name, wish))
+        told = await writer.run(closing.close, name, wish, found)
         # Before anybody hears what was committed: nothing that is left can expose anybody.
         if told["burned"]:
             await writer.run_alone(lambda: jobs.burn(name))
