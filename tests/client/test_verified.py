@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import sqlalchemy
 from click.testing import CliRunner
@@ -21,10 +23,12 @@ from jrr.client.operator import new_invitations
 from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
+from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import noise, sums
+from jrr.dealing.verified.dealer import VerifiedDecks
 from jrr.dealing.verified.group import ORDER, base, minus, number_bytes, plus
 from jrr.dealing.verified.laws import Sums
-from jrr.dealing.verified.questions import sums_of
+from jrr.dealing.verified.questions import noise_laws, sums_of
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
 from jrr.planning.liars import liar_bias
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
@@ -38,6 +42,7 @@ from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey
 from jrr.survey.together import not_asked
 from tests.client.in_process import LIMITS, House
+from tests.statistics_rules import OFF, accepts_only, chi_square
 
 SLOTS = 6
 PEOPLE = 22
@@ -586,6 +591,32 @@ def test_others_go_on_while_a_dealer_computes(tmp_path: Path) -> None:
         house.everybody.close(Ending())
     assert len(where) == 3
     assert "jrr-writer" not in where.values()
+
+
+@pytest.mark.statistical
+def test_masks_and_noise_are_as_wide_as_the_document_says() -> None:
+    """Dealers and checks could agree on less noise than was promised."""
+    survey, rng = asked(), np.random.default_rng(31)
+    mechanism: Any = survey.mechanisms["drinks"]
+    named = {one.salt: one.name for one in survey.dealt}
+    mechanisms = {one.salt: one.mechanism for one in survey.dealt}
+    decks = VerifiedDecks(mechanisms, named, rng.bytes(32), survey)
+    each = [SerialNonce(rng.bytes(16), rng.bytes(32)) for _ in range(4_000)]
+    masks = [decks.cards_again(one)["drinks"].masks[0] for one in each]
+    request = noise.NoiseRequest(b"s" * 32, b"n" * 32, b"h" * 64, 0)
+    law = noise_laws(survey)["drinks"]
+    added = [request.noise(0, one.nonce, law).values[0] for one in each]
+    for drawn, rate in ((masks, mechanism.card_rate), (added, mechanism.announced_rate)):
+        accepts_only(partial(width_p, np.abs(drawn)), rate, (1 + OFF) * rate)
+
+
+def width_p(sizes: Any, rate: float) -> float:
+    """Whether numbers are as wide as a law of this rate, from how many are 0 and beyond a few."""
+    ends = np.array([0, 1, *np.ceil(np.array([1.0, 2.0]) / rate).astype(int) + 1])
+    beyond = np.where(ends == 0, 1.0, 2 * np.exp(-rate * ends) / (1 + np.exp(-rate)))
+    chances = -np.diff([*beyond, 0.0])
+    seen = [((sizes >= a) & (sizes < b)).sum() for a, b in pairwise([*ends, np.inf])]
+    return chi_square(seen, chances)
 
 
 def test_there_is_one_draw(tmp_path: Path) -> None:
