@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from jrr.client.operator import new_invitations
 from jrr.dealing.kinds import Nobody
 from jrr.research.processes import free_port, running
 from jrr.servers.common.tokens import new_token, token_digest
 from tests.console import Servers, Visitor
+from tests.console.test_dealers_steps import raw_post
 from tests.e2e.test_deploy import DEPLOY, nginx, proxy
 from tests.e2e.test_processes import _certificate
 
@@ -59,6 +61,43 @@ def test_who_may_only_look_sees_counts_and_changes_nothing(tmp_path: Path) -> No
         analysis = f"{path}/analysis?what=groups&question=bribed"  # made of everybody's answers
         assert "may only look" in bob.get(analysis).words.replace("bob, may only look", "")
         assert "may only look" not in alice.get(analysis).words
+
+
+def test_who_may_only_deal_opens_but_brings_accepts_and_deletes_nothing(tmp_path: Path) -> None:
+    everything, deal, past = new_token(), new_token(), new_token()
+    tokens = f"alice={token_digest(everything)} dave:deal={token_digest(deal)}@2999-12-31 "
+    tokens += f"old:deal={token_digest(past)}@2020-01-31"
+    config = settings_in(tmp_path, f'admin_token_sha256 = "{tokens}"')
+    with (
+        running("collector", tmp_path / "collector", None, "--console") as collector,
+        running(
+            "dealer",
+            tmp_path / "dealer",
+            None,
+            *("--console", "--config", config),
+            token_in_environment=False,
+        ) as dealer,
+    ):
+        servers = Servers(replace(dealer, token=everything), collector)
+        survey = servers.survey()
+        document, path = survey.to_bytes().decode(), f"/surveys/{survey.hash}"
+        alice, dave, old = (Visitor(dealer.url) for _ in range(3))
+        alice.sign_in(everything)
+        assert old.sign_in(past).status == 403  # its last day is over
+        dave.sign_in(deal)
+        no = "This operator may only deal"
+        assert no in raw_post(dave, "/bring", document=document).words
+        assert "Work" not in dave.get("/").words
+        raw_post(alice, "/bring", document=document)
+        (invitation,) = new_invitations(1)
+        people = {"people": f"invitation\n{invitation}\n"}
+        assert no in raw_post(dave, f"{path}/invite", **people).words
+        assert "0 invited" in dave.get(path).words
+        assert raw_post(dave, f"{path}/open").status == 303
+        assert "From then on" not in dave.get(path).words  # it is open
+        assert raw_post(alice, f"{path}/invite", **people).status == 303
+        assert no in raw_post(dave, f"{path}/delete", sure="yes").words
+        assert "1 invited" in dave.get(path).words
 
 
 def test_a_proxy_signs_operators_in(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class FormulaColumns:
             made = asked.get_model_matrix(_frame(data), context={}, na_action="raise")
         except (FormulaicError, ValueError, TypeError, SyntaxError, NameError) as error:
             said = str(error).splitlines()[0].partition(" [")[0]  # without an exception's name
-            allowed = f"a formula of the columns {sorted(map(str, data))} ({said})"
+            allowed = f"a formula of {', '.join(sorted(map(str, data)))} ({said})"
             raise checks.refusal("covariates", formula, allowed) from None
         names = tuple(_named(str(column)) for column in made.columns)
         return cls(made.model_spec, names), np.asarray(made, np.float64)
