@@ -434,6 +434,8 @@ def test_a_lying_dealer_is_named(lie: str, tmp_path: Path) -> None:
     with pytest.raises(JrrError, match=f"dealer 1: drinks: .*{words}"):
         closed_by(house, change, dealer=1)
     assert "waits" in house.everybody.estimates()["drinks"]
+    with pytest.raises(ProtocolError, match="no sums that hold have come: there is no result"):
+        house.everybody.at_collector().get(f"{house.survey.path}/record")  # said to everybody
 
 
 def test_noise_that_one_slot_hides_passes_in_one_of_so_many(tmp_path: Path) -> None:

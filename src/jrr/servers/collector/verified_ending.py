@@ -149,6 +149,10 @@ def public_record(store: "CollectorStore", held: "CollectorSurvey") -> bytes:
     _check_verified(held)
     stored = store.record(held.name)
     if stored is None:
+        if held.challenge.get("dealers"):  # said to everybody
+            raise wrong_state(
+                "noise was drawn, and no sums that hold have come: there is no result"
+            )
         raise wrong_state("there is a record of cards once the sums are here")
     return zlib.decompress(stored)
 
