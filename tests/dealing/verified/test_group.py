@@ -110,7 +110,7 @@ def test_the_keyed_function_is_that_of_rfc_9497() -> None:
     h = bytes.fromhex
     secret = read_number(h("e6f73f344b79b379f1a0dd37e07ff62e38d9f71345ce62ae3a9bc60b04ccd909"))
     public = h("c803e2cc6b05fc15064549b5920659ca4a77b2cca6f04f6b357009335476ad4e")
-    assert cards.public_key(secret) == public
+    assert base(secret) == public
     output = (
         "b58cfbe118e0cb94d79b5fd6a6dafb98764dff49c14e1770b566e42402da1a7d"
         "a4d8527693914139caee5bd03903af43a491351d23b430948dd50cde10d32b3c"
@@ -132,17 +132,17 @@ def test_the_keyed_function_is_that_of_rfc_9497() -> None:
 def test_only_one_value_can_be_shown() -> None:
     value, shown = cards.evaluate(5, b"given")
     assert (
-        cards.check_evaluation(cards.public_key(5), b"given", shown)
+        cards.check_evaluation(base(5), b"given", shown)
         == value
         == cards.evaluate_again(5, b"given")
     )
     other = cards.evaluate(6, b"given")[1]
     wrong = [
-        (cards.public_key(6), b"given", shown),
-        (cards.public_key(5), b"another", shown),
-        (cards.public_key(5), b"given", other),
-        (cards.public_key(5), b"given", cards.Evaluation(other.element, shown.proof)),
-        (cards.public_key(5), b"given", cards.Evaluation(IDENTITY, shown.proof)),
+        (base(6), b"given", shown),
+        (base(5), b"another", shown),
+        (base(5), b"given", other),
+        (base(5), b"given", cards.Evaluation(other.element, shown.proof)),
+        (base(5), b"given", cards.Evaluation(IDENTITY, shown.proof)),
         (IDENTITY, b"given", shown),
     ]
     for public, asked, told in wrong:

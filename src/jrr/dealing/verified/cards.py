@@ -57,11 +57,6 @@ class Evaluation:
         return cls(encoded[:32], encoded[32:])
 
 
-def public_key(secret: int) -> bytes:
-    """The public key of a secret one."""
-    return base(secret)
-
-
 def evaluate(secret: int, given: bytes) -> tuple[bytes, Evaluation]:
     """The value for what is given, and what shows that it is the right one.
 
@@ -71,7 +66,7 @@ def evaluate(secret: int, given: bytes) -> tuple[bytes, Evaluation]:
     """
     asked = _hash_to_group(given)
     element = times(secret, asked)
-    public = public_key(secret)
+    public = base(secret)
     left, right = _composites(public, asked, element)
     nonce = random_number()
     challenge = _challenge(public, left, right, base(nonce), times(nonce, left))
