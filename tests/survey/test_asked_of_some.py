@@ -13,6 +13,7 @@ from scipy import stats
 
 import jrr
 from jrr.errors import ArgumentError, DamagedError
+from jrr.estimation.estimates import quantile
 from jrr.mechanisms.shifts import most_asked, truth_of
 from jrr.protocol.identity import COLLECTOR, invitation_secret, new_invitation, pseudonym
 from jrr.survey import plan as planning
@@ -275,6 +276,16 @@ def test_margins_in_the_readme() -> None:
         "eight yes/no questions, 2,000 people, ε = 2, four asked of each: "
         f"{shown[0]} points instead of {shown[2]} "
     ) in told
+
+
+@pytest.mark.parametrize("ask", ["auto", 1, 2, 3])
+def test_margins_of_yes_and_no_hold_for_every_share(ask: int | str) -> None:
+    """The noise of who is asked is largest where half say yes: that is what is stated."""
+    made = plan_draft(shared.asked(*FIVE, split="together", ask=ask, epsilon=2.0), 2_000)
+    item = made.questions[0].plan
+    margins = [quantile(0.95) * item.stderr(share) for share in (0.01, 0.1, 0.3, 0.5, 0.8)]
+    assert made.questions[0].margin == pytest.approx(max(margins), rel=1e-12)
+    assert margins[0] < 0.95 * max(margins)
 
 
 def test_the_people_for_margins_are_found_by_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
