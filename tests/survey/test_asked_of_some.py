@@ -282,7 +282,7 @@ def test_margins_in_the_readme() -> None:
 def test_margins_of_yes_and_no_hold_for_every_share(ask: int | str) -> None:
     """The noise of who is asked is largest where half say yes: that is what is stated."""
     made = plan_draft(shared.asked(*FIVE, split="together", ask=ask, epsilon=2.0), 2_000)
-    item = made.questions[0].plan
+    item: Any = made.questions[0].plan
     margins = [quantile(0.95) * item.stderr(share) for share in (0.01, 0.1, 0.3, 0.5, 0.8)]
     assert made.questions[0].margin == pytest.approx(max(margins), rel=1e-12)
     assert margins[0] < 0.95 * max(margins)
