@@ -295,7 +295,7 @@ class ClosingChecks:
         """
         expected = len(self.survey.dealing.addresses)
         if len(given) != expected or not all(set(one) - {"openings"} == set(SUMS) for one in given):
-            raise DamagedError(f"sums must be what {expected} dealers told, a file from each")
+            raise DamagedError(f"sums must be a file from each dealer, {expected} in all")
         announced = [one["sums"] for one in given] if self.survey.announces else []
         for one in announced:
             ClosingSums.from_document(self.survey, one)

@@ -267,8 +267,8 @@ class Operator:
             return {"promises": [dealer.get(path) for dealer in self._all_dealers()]}
         except (ProtocolError, UnreachableError) as error:
             raise type(error)(
-                f"{error}; every dealer must hold the survey before the collector opens it: the "
-                "cards are verified, and what dealers promise is recorded before the first answer"
+                f"{error}; every dealer must hold the survey before the collector opens it, since "
+                "its cards are verified: its operator brings the document there first"
             ) from None
 
     def _all_dealers(self) -> list[Admin]:
