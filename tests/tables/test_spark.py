@@ -74,6 +74,21 @@ def test_telemetry_is_counted_alike(session: Any, tmp_path: Path) -> None:
     agree(tmp_path / "day.parquet", engine="spark", announced=announced)
 
 
+def test_frames_that_went_through_spark_are_refused(session: Any, tmp_path: Path) -> None:
+    """Spark reads a frame's Parquet file as plain columns: the mechanism is lost and missed."""
+    people = pa.table({"bribe": ["no", "yes"] * 60})
+    reports = jrr.perturb_frame(people, {"bribe": ["no", "yes"]}, 2.0)
+    pq.write_table(reports, tmp_path / "frame.parquet")
+    assert len(jrr.estimate_frame(tmp_path / "frame.parquet")) == 2
+    read = session.read.parquet(str(tmp_path / "frame.parquet"))
+    read.write.parquet(str(tmp_path / "written"))
+    for passed_on in (read.toArrow(), tmp_path / "written"):
+        with pytest.raises(ArgumentError, match="say which mechanism made them"):
+            jrr.estimate_frame(passed_on)
+    with pytest.raises(ArgumentError, match=r"read by jrr\.estimate_frame"):
+        tables.estimate(tmp_path / "frame.parquet", engine="spark")
+
+
 def test_folders_and_refusals(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
