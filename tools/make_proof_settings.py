@@ -71,6 +71,10 @@ def mechanisms() -> Iterator[jrr.MRR]:
             made = jrr.MRR.for_epsilon(epsilon, n=n, k=k, announced=announced)
             if isinstance(made.coin, jrr.Choice):
                 yield made
+    for epsilon, n, k, times in product((0.5, 1.0), (100, 10_000), (2, 3), (2, 3)):
+        planned = jrr.plan(n, epsilon, k=k, announced=times).mechanism
+        if isinstance(planned, jrr.MRR) and isinstance(planned.coin, jrr.Choice):
+            yield planned
     sizes = ((2, 2), (2, 2, 2, 2, 2), (3, 3), (2, 3, 4))
     for size, own, rate in product(sizes, (0.5, 3.0, 7.25), (0.01, 0.3, 1.1)):
         yield jrr.MRR(100, own, card_rate=rate, announced_rate=2 * rate, coin=jrr.Block(size))
