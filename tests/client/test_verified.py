@@ -367,6 +367,20 @@ def test_serials_are_chosen_once(tmp_path: Path) -> None:
         second.answer(brief(1))
 
 
+def test_nobody_gets_a_second_card_by_another_serial(tmp_path: Path) -> None:
+    """The dealer would not know it at the end, and there would be no result for anybody."""
+    house, (first, _) = begun(tmp_path)
+    person = Person(first.secret, first.device)
+    hands = house.survey.dealing.hands
+    assert house.drive(hands(house.survey, person, 0.0))
+    for other in (SerialNonce(b"s" * 16, b"n" * 32), SerialNonce(b"t" * 16, b"n" * 32)):
+        with (
+            patch("jrr.dealing.verified.proving.serial_and_nonce", lambda *_, other=other: other),
+            pytest.raises(ProtocolError, match="another serial was asked with before"),
+        ):
+            house.drive(hands(house.survey, person, 0.0))
+
+
 # -- dealers ---------------------------------------------------------------------------------
 
 
@@ -650,6 +664,22 @@ def test_there_is_one_draw(tmp_path: Path) -> None:
     assert operator.close(Ending())["collector"]["settled"]  # it goes on with the same slots
 
 
+def test_slots_are_drawn_for_the_cards_that_were_committed_to(tmp_path: Path) -> None:
+    """Somebody's answers are deleted in between: the dealer could not be blamed for its sum."""
+    house = House(asked(), tmp_path)
+    house.answered(map(brief, range(12)))
+    collector, path = house.everybody.at_collector(), house.everybody.path
+    request, dealer = closing(house)
+    drawn = collector.get(f"{path}/challenge?dealer=0")
+    told = dealer.post(f"{path}/commit", {"request": request, "nonce": drawn["nonce"]})
+    serials = {"drinks": request["questions"]["drinks"][""][:1]}
+    assert collector.post(f"{path}/discard", {"serials": serials}) == {"discarded": 1}
+    with pytest.raises(ProtocolError, match="committed for other cards: ask it again"):
+        collector.post(f"{path}/challenge", told | {"dealer": 0})
+    assert collector.get(f"{path}/challenge?dealer=0")["slots"] is None
+    assert house.everybody.close(Ending())["collector"]["reports"] == 11
+
+
 def test_small_cells_are_refused_before_noise_is_drawn(tmp_path: Path) -> None:
     """Afterwards nobody could be left out, and there would be no result."""
     house = House(asked(), tmp_path)
@@ -919,6 +949,14 @@ def test_a_changed_record_is_refused(tmp_path: Path) -> None:
     other = deepcopy(record)
     exchanged(other["dealers"][0])
     with pytest.raises(IntegrityError, match=f"dealer: drinks: {SIGNED}"):
+        check_record(house.survey, other)
+
+    def of_fewer(part: dict[str, Any]) -> None:
+        part["sums"]["questions"]["drinks"][""]["cards"] -= 1
+
+    other = deepcopy(record)
+    of_fewer(other["dealers"][0])
+    with pytest.raises(IntegrityError, match="of other cards than were named"):
         check_record(house.survey, other)
 
     def another_nonce(part: dict[str, Any]) -> None:
