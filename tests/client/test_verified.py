@@ -174,6 +174,18 @@ def test_one_of_two_dealers_may_be_left_out(tmp_path: Path) -> None:
     assert house.everybody.close(Ending())["collector"]["settled"]
 
 
+def test_a_dealer_that_is_needed_cannot_be_left_out(tmp_path: Path) -> None:
+    house, (device, _) = begun(tmp_path, dealers=2)
+
+    def left_out(document: dict[str, Any]) -> None:
+        told = document["reports"]["drinks"]
+        told["serials"][1] = told["commitments"][1] = None
+
+    with pytest.raises(ProtocolError, match="must not leave out a dealer that the survey needs"):
+        device.answer(brief(0), left_out)
+    assert device.answer(brief(0)).carded
+
+
 # -- respondents -----------------------------------------------------------------------------
 
 
