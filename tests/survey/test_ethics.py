@@ -1,5 +1,6 @@
 """The document for ethics boards: complete, true of the survey, and safe to show."""
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def test_words_of_a_survey_are_neither_marks_nor_html() -> None:
     assert "Where &lt;b&gt;do&lt;/b&gt; you | work?" in document.page()
     assert "| Where \\<b\\>do\\</b\\> you \\| work? |" in document.markdown()
     assert "<script" not in document.page()
+    # Colours of the reader's choice, text and ground alike; on a phone each cell has its column's name.
+    assert "color:CanvasText;background:Canvas" in document.page()
+    heads = {row[0] for section in document.sections for row in section.rows[:1]}
+    assert heads
+    assert all(f'data-head="{html.escape(head)}"' in document.page() for head in heads)
 
 
 def test_it_says_nothing_of_who_is_not_there() -> None:

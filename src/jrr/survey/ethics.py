@@ -24,6 +24,7 @@ Rows = tuple[tuple[str, ...], ...]
 
 _NARROW = """
 .lines{white-space:pre-line}body{overflow-wrap:anywhere}
+@media screen{:root{color-scheme:light dark}body{color:CanvasText;background:Canvas}}
 @media screen and (max-width:600px){thead{display:none}table,tbody,tr,td{display:block}
 td{border:0;padding:.2rem 0}tr{border-bottom:1px solid #ddd;padding:.6rem 0}
 td::before{content:attr(data-head);display:block;font-weight:600}}
