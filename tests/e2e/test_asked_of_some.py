@@ -109,7 +109,7 @@ def _exports_say_the_same(operator: Any, survey: Survey, folder: Path) -> None:
 
 
 def test_a_few_people_all_the_way(sqlite_pair: Pair, tmp_path: Path) -> None:
-    whole_way(sqlite_pair, 250, 150, tmp_path)
+    whole_way(sqlite_pair, 160, 96, tmp_path)
 
 
 @pytest.mark.slow

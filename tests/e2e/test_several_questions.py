@@ -101,7 +101,7 @@ def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: 
     return asyncio.run(drive_all(conversations))
 
 
-@pytest.mark.slow_variants("postgresql")
+@pytest.mark.slow_variants("postgresql", "sqlite-even", "sqlite-together-all")
 @pytest.mark.parametrize(("split", "ask"), [("even", "all"), ("together", "all"), ("together", 2)])
 def test_from_the_invitation_to_the_results(pair: Pair, split: str, ask: int | str) -> None:
     people = 300

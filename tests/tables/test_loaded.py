@@ -33,7 +33,9 @@ YEARS = {"name": "years", "kind": "number", "low": 0, "high": 40, "text": "?", "
 TITLES = {"cheated": "Cheated?", "stole": "Stole?"}
 
 
-def asked(mechanism: str = "mrr", after: Survey | None = None, **more: Any) -> Survey:
+def asked(
+    mechanism: str = "mrr", after: Survey | None = None, verified: bool = False, **more: Any
+) -> Survey:
     listed = [{"name": name, "kind": "yes-no", "text": text} for name, text in TITLES.items()]
     draft = {"title": "T", "epsilon": 6.0, "questions": [SECTOR, HAPPY, YEARS, *listed]} | more
     dealt = mechanism != "rr"
@@ -44,7 +46,7 @@ def asked(mechanism: str = "mrr", after: Survey | None = None, **more: Any) -> S
         collector="https://collector.example",
         dealing=Dealers(("https://dealer.example",)) if dealt else Nobody(),
         mechanism=mechanism,
-        **(settings | {"min_cell": 5, "after": after}),
+        **(settings | {"min_cell": 5, "after": after, "verified": verified}),
     ).survey()
 
 
@@ -101,6 +103,7 @@ def test_a_wave_knows_how_many_answered_the_one_before(tmp_path: Path) -> None:
     assert worst.stderr[1] > found.stderr[1]
 
 
+@pytest.mark.slow_variants("even", "ask one")
 @pytest.mark.parametrize("split", ["even", "together", "ask one"])
 def test_change_among_pairs_is_that_of_the_collector(tmp_path: Path, split: str) -> None:
     """72 people answer both waves; in the second all of them say the opposite."""
@@ -152,7 +155,7 @@ def _export(home: House, file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> LoadedSurvey:
-    return exported(tmp_path_factory.mktemp("masked"), asked(), "sector")
+    return exported(tmp_path_factory.mktemp("masked"), asked(verified=True), "sector")
 
 
 @pytest.fixture(scope="module")
