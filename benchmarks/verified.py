@@ -39,7 +39,6 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified.cards import check_dealt, deal
-from jrr.dealing.verified.dealer import VerifiedDecks
 from jrr.dealing.verified.group import base, plus
 from jrr.dealing.verified.keys import Promise, Secrets, survey_context
 from jrr.dealing.verified.laws import Law, Sums
@@ -52,7 +51,7 @@ from jrr.dealing.verified.noise import (
 )
 from jrr.dealing.verified.proving import Proving, SignedCommitments
 from jrr.dealing.verified.questions import card_laws, possible_numbers
-from jrr.dealing.verified.sums import NamedCards, check_sums, commit_noise, tell_sums
+from jrr.dealing.verified.sums import NamedCards, VerifiedDecks, check_sums, commit_noise, tell_sums
 from jrr.errors import IntegrityError
 from jrr.protocol.documents import plain
 from jrr.protocol.identity import invitation_secret

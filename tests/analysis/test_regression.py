@@ -13,8 +13,7 @@ from scipy.special import expit
 import jrr
 from jrr.analysis import SensitiveItem, regress
 from jrr.analysis.items import ReportsOfOne
-from jrr.analysis.likelihood import chances, score_variance
-from jrr.analysis.regression import _perturbed
+from jrr.analysis.regression import _perturbed, chances, score_variance
 from jrr.errors import ArgumentError
 from tests.analysis.people import TRUE, N, answers, coverage, surveys
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test

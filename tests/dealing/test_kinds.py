@@ -9,9 +9,8 @@ import pytest
 
 from jrr import MRR
 from jrr._base.wording import show_epsilon
-from jrr.dealing.committee_dealing import Party
 from jrr.dealing.interface import Dealing
-from jrr.dealing.kinds import Committee, Dealers, Groups, Nobody
+from jrr.dealing.kinds import Committee, Dealers, Groups, Nobody, Party
 from jrr.errors import ArgumentError
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question

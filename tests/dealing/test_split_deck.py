@@ -13,8 +13,8 @@ import jrr
 from jrr.dealing.deck import Deck
 from jrr.dealing.split_deck import RowDecks, SplitDeck
 from jrr.errors import ArgumentError
+from jrr.mechanisms.masked_deck import _exact_floor, _exactly_below
 from jrr.mechanisms.token_laws import PileTokens, SplitTokens
-from jrr.mechanisms.whole_noise import _exact_floor, _exactly_below
 from tests.statistics_rules import OFF, accepts_only, chi_square, mean_test, skewed, spread_test
 
 KEY = bytes(range(32))

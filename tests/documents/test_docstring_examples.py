@@ -19,7 +19,7 @@ MODULES = [
 WITH_EXAMPLES = [  # public calls that must have an example, and sections
     *("jrr.estimation.tally.Tally", "jrr.estimation.tally.WeightedTally"),
     *("jrr.estimation.estimates.Estimate", "jrr.estimation.differences.difference"),
-    *("jrr.estimation.groups.estimate_groups", "jrr.estimation.answered.among_answered"),
+    *("jrr.estimation.groups.estimate_groups", "jrr.estimation.groups.among_answered"),
     *(f"jrr.estimation.postprocess.{step}" for step in ("clip", "normalise", "norm_cut")),
     *(f"jrr.estimation.postprocess.{step}" for step in ("project_simplex", "base_cut")),
     *(f"jrr.analysis.{verb}" for verb in ("regress", "regress_cells", "two_way", "cells_of")),

@@ -8,12 +8,12 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
-from jrr.estimation.answered import among_answered
 from jrr.estimation.groups import (
     MIN_CELL,
     MOST_COMPARED_GROUPS,
     GroupEstimates,
     add_tallies,
+    among_answered,
     estimate_groups,
 )
 from jrr.estimation.tally import WeightedTally

@@ -25,8 +25,7 @@ from jrr.dealing.committee.cards import (
 from jrr.dealing.committee.deals import roster_hash
 from jrr.dealing.committee.field import PRIME
 from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.committee_dealing import evidence_against
-from jrr.dealing.kinds import Committee, Party
+from jrr.dealing.kinds import Committee, Party, evidence_against
 from jrr.mechanisms.base import Mechanism
 from jrr.protocol.documents import plain
 from jrr.survey.draft import one_question

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import jrr
 from jrr.mechanisms.coins.interface import Coin
-from jrr.mechanisms.whole_noise import discrete_laplace
+from jrr.mechanisms.masked_deck import discrete_laplace
 from tests.mechanisms.test_coins import law_of
 from tests.privacy.test_windows import channel
 

@@ -15,10 +15,16 @@ import pytest
 import jrr
 from jrr._base.randomness import Words
 from jrr.errors import ArgumentError
-from jrr.mechanisms.masked_deck import closed_deck, kept, uniform_piles
+from jrr.mechanisms.masked_deck import (
+    closed_deck,
+    discrete_laplace,
+    geometric,
+    happens,
+    kept,
+    uniform_piles,
+)
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.token_laws import PileTokens
-from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
 from tests.golden import make_masked_decks
 from tests.mechanisms.masked_oracle import closed, independent, seen, worst_loss
 from tests.statistics_rules import (

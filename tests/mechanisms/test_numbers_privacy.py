@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 import jrr
 from jrr._base.randomness import source
 from jrr.mechanisms.coins.window import windows_tried
+from jrr.mechanisms.masked_deck import discrete_laplace
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.research.audit import audit
 
 

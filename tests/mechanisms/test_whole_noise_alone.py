@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jrr._base.randomness import SeededRandom, Words
-from jrr.mechanisms.whole_noise import geometric
+from jrr.mechanisms.masked_deck import geometric
 
 
 class Fixed:

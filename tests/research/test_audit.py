@@ -33,10 +33,9 @@ from jrr.research.audit import (
     audit,
     epsilon_at_least,
     false_alarm_rate,
-    team,
+    verdict,
 )
-from jrr.research.audit.bounds import lower_chance, upper_chance
-from jrr.research.audit.team import tally
+from jrr.research.audit.verdict import lower_chance, tally, upper_chance
 from tests.bare_plans import plan
 
 pytestmark = pytest.mark.heavy
@@ -381,7 +380,7 @@ def test_refusals() -> None:
 
 
 def test_observations_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "MOST_KINDS", 1_000)
+    monkeypatch.setattr(verdict, "MOST_KINDS", 1_000)
     with pytest.raises(JrrError, match="at most 1000 kinds"):
         audit(lambda value, trials, rng: rng.words(trials), 1.0, 100_000, 1)
 

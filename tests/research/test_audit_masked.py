@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from jrr import MRR
 from jrr._base.randomness import RandomSource, source
 from jrr.mechanisms.base import Cards, Ints, Reports, Rng
-from jrr.mechanisms.whole_noise import discrete_laplace
+from jrr.mechanisms.masked_deck import discrete_laplace
 from jrr.research.audit import (
     CardedReportView,
     DealerView,

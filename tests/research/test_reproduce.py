@@ -13,7 +13,7 @@ import pytest
 import jrr
 from jrr.cli.app import run
 from jrr.reporting.plots import new_figure
-from jrr.research.paper import artifact, figures, settings
+from jrr.research.paper import extras, figures, settings
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
 from jrr.research.paper.figure import Context, Figure, FigureFiles
@@ -232,7 +232,7 @@ def test_the_catalogue_of_questions_is_that_of_the_data() -> None:
 @needs_data
 def test_the_authors_stored_results_are_met() -> None:
     """All settings: variances to rounding, empirical errors within 4 standard errors."""
-    rows = list(artifact.artifact_figure(SHARED / artifact.FILE).rows(context(runs=1000)))
+    rows = list(extras.artifact_figure(SHARED / extras.ARTIFACT_FILE).rows(context(runs=1000)))
     assert len(rows) == 240
     # The stored parameters are those of a search in steps; a fifth of a person is rounded away.
     assert max(abs(row["variance_ratio"] - 1) for row in rows) < 1e-3

@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from jrr.dealing.committee.cards import Envelope, Record, open_card
-from jrr.dealing.committee_dealing import Committee, Party, card_key_of, evidence_against
 from jrr.dealing.interface import Person
+from jrr.dealing.kinds import Committee, Party, card_key_of, evidence_against
 from jrr.dealing.messages import ShareEvidence, card_request, complaint_request
 from jrr.protocol.identity import pseudonym
 from jrr.servers.common.certificates import make_certificate

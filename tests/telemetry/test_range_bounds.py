@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.range_bounds import haar_bound, haar_squares, tree_bound
-from jrr.telemetry.consistency import weights_of
+from jrr.telemetry.range_estimates import weights_of
 
 pytestmark = pytest.mark.heavy
 

@@ -13,8 +13,7 @@ from scipy import stats
 from jrr import JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, RangeTree, SeededRandom, Tally
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.masks import Known
-from jrr.telemetry.consistency import consistent_leaves, noise_of, weights_of
-from jrr.telemetry.range_estimates import RangeEstimate
+from jrr.telemetry.range_estimates import RangeEstimate, consistent_leaves, noise_of, weights_of
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 pytestmark = pytest.mark.heavy

@@ -1,4 +1,4 @@
-"""One survey: who has answered, what the results are so far, by group and since the wave before."""
+"""Pages of all surveys, and of one: who has answered, results so far, by group and by wave."""
 
 from functools import lru_cache
 
@@ -6,12 +6,21 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from jrr.client.report import ReportWish
+from jrr.console.drafts import all_drafts
 from jrr.console.operators import known_tokens, operator_of, take_tokens
 from jrr.console.pages import Console, PageRequest, goto, in_words, page, read, render
 from jrr.console.silent_dealers import silent_dealers
-from jrr.console.snapshots import Snapshot, by_day, counts_of, facts_of, report_of, snapshots_of
-from jrr.console.survey_texts import groupings, here, path_of
-from jrr.console.surveys import PATH, all_surveys, survey_of
+from jrr.console.snapshots import (
+    Snapshot,
+    by_day,
+    count_invited,
+    counts_of,
+    facts_of,
+    report_of,
+    snapshots_of,
+)
+from jrr.console.survey_texts import groupings, here, name_of, path_of
+from jrr.console.surveys import PATH, all_surveys, deleted_surveys, survey_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.protocol.states import CLOSED, OPEN
 from jrr.reporting.numerals import ChangeRow, change_rows, gains
@@ -19,6 +28,24 @@ from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
 from jrr.survey.survey import Survey
+
+_ORDER = {OPEN: 0, CLOSED: 2}
+
+
+@page("/")
+def _home(request: PageRequest) -> Response:
+    console = request.console
+    rows = [
+        (survey, read(console, counts_of, survey), read(console, count_invited, survey))
+        for survey in read(console, all_surveys)
+    ]
+    rows.sort(key=lambda row: (_ORDER.get(row[1].state, 1), name_of(row[0]).casefold()))
+    return request.page(
+        "home.html",
+        rows=rows,
+        drafts=read(console, all_drafts),
+        deleted=read(console, deleted_surveys),
+    )
 
 
 @page(PATH)

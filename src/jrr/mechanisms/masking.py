@@ -23,10 +23,9 @@ from jrr.mechanisms.base import Cards, Ints, Mechanism, Rng
 from jrr.mechanisms.cards import MaskCards
 from jrr.mechanisms.marked_arrays import AnnouncedNumber, AnnouncedRow, DealtCards, note_announced
 from jrr.mechanisms.masked_collecting import MaskedCollecting
-from jrr.mechanisms.masked_deck import closed_deck
+from jrr.mechanisms.masked_deck import closed_deck, discrete_laplace
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.request import MOST_ANNOUNCEMENTS
-from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.informed.distribution import Frequency, Losses, independent_losses
 from jrr.privacy.loss import IndependentLaw
 

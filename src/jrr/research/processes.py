@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jrr.client.http import Admin
-from jrr.dealing.committee_dealing import Committee, Party
+from jrr.dealing.kinds import Committee, Party
 from jrr.errors import ArgumentError, MissingExtraError, UnreachableError
 from jrr.protocol.states import Role
 from jrr.servers.common.certificates import make_certificate

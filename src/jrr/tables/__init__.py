@@ -33,7 +33,6 @@ except ModuleNotFoundError as error:
 
 from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
 from jrr.tables.card_file import deal
-from jrr.tables.converting import convert
 from jrr.tables.estimating import estimate, tally
 from jrr.tables.frame_regression import items_of
 from jrr.tables.frames import headers_of
@@ -45,7 +44,7 @@ from jrr.tables.margins import read_margins
 from jrr.tables.perturbing import perturb
 from jrr.tables.reports import read_header
 from jrr.tables.result import Result
-from jrr.tables.shuffling import shuffle
+from jrr.tables.shuffling import convert, shuffle
 from jrr.tables.survey_answers import estimate_survey
 
 __all__ = [

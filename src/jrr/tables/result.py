@@ -11,10 +11,15 @@ from jrr._base.documents import csv_text
 from jrr._base.files import write_whole
 from jrr._base.shown import Shown
 from jrr.estimation import postprocess
-from jrr.estimation.answered import AnsweredShare, among_answered
 from jrr.estimation.differences import Differences
 from jrr.estimation.estimates import BlockEstimate, Estimate
-from jrr.estimation.groups import MOST_COMPARED_GROUPS, GroupEstimate, GroupEstimates
+from jrr.estimation.groups import (
+    MOST_COMPARED_GROUPS,
+    AnsweredShare,
+    GroupEstimate,
+    GroupEstimates,
+    among_answered,
+)
 from jrr.estimation.means import MeanDifference, MeanEstimate
 from jrr.mechanisms.rr import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon

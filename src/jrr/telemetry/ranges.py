@@ -28,8 +28,7 @@ from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
 from jrr.telemetry.asked import named_fields
-from jrr.telemetry.consistency import TAKEN
-from jrr.telemetry.range_estimates import RangeEstimate
+from jrr.telemetry.range_estimates import TAKEN, RangeEstimate
 from jrr.telemetry.report_lines import level_and_report, list_of
 
 Cards = Literal["none", "masked"]

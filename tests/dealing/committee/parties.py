@@ -21,7 +21,7 @@ from jrr.dealing.committee.cards import Envelope, card_key, open_card
 from jrr.dealing.committee.deals import DealingParty, DealOrder, DealtDeck, Member, deal_together
 from jrr.dealing.committee.meeting import Identity, Link, Peer
 from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.committee_dealing import Committee, Party
+from jrr.dealing.kinds import Committee, Party
 from jrr.errors import JrrError
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate

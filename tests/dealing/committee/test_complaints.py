@@ -15,7 +15,7 @@ from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import Envelope, card_key
 from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.deals import _roster
-from jrr.dealing.committee_dealing import evidence_against
+from jrr.dealing.kinds import evidence_against
 from jrr.dealing.messages import ShareEvidence, complaint_request
 from jrr.errors import IntegrityError
 from jrr.survey.survey import Survey

@@ -5,7 +5,7 @@ import click
 from jrr.cli.lazy import TABLES, LazyGroup
 
 MODULES = {
-    **dict.fromkeys(("open", "deal", "extend", "delete"), "operating"),
+    **dict.fromkeys(("open", "deal", "deal-in-group", "extend", "delete"), "operating"),
     **dict.fromkeys(("ethics", "export", "report"), "documents"),
     **{"change": "show", "enrol": "answer", "ledger": "answer"},
 }

@@ -17,7 +17,7 @@ from jrr.protocol.texts import check_link
 if TYPE_CHECKING:
     from jrr.dealing.committee import field
     from jrr.dealing.committee.meeting import Link, Traffic
-    from jrr.dealing.committee_dealing import Committee
+    from jrr.dealing.kinds import Committee
     from jrr.mechanisms.base import Mechanism
     from jrr.survey.survey import Survey
 

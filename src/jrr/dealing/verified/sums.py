@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jrr.dealing.decks import SurveyDecks
 from jrr.dealing.serials import SerialNonce
-from jrr.dealing.verified.cards import signed_card
+from jrr.dealing.verified.cards import VerifiedCard, cards_of, deal, signed_card
 from jrr.dealing.verified.group import number_bytes, read_number, read_point
-from jrr.dealing.verified.keys import Promise, check_signature, hex_bytes
-from jrr.dealing.verified.noise import SEED, NoiseRequest, Opening, check_opening, check_sum
+from jrr.dealing.verified.keys import Promise, Secrets, check_signature, hex_bytes
+from jrr.dealing.verified.noise import (
+    SEED,
+    NoiseRequest,
+    NoiseSeeds,
+    Opening,
+    check_opening,
+    check_sum,
+)
 from jrr.dealing.verified.proving import SignedCommitments
-from jrr.dealing.verified.questions import noise_laws, sums_of
+from jrr.dealing.verified.questions import card_laws, noise_laws, sums_of
 from jrr.errors import ArgumentError, IntegrityError, JrrError
+from jrr.protocol.documents import plain
 
 if TYPE_CHECKING:
-    from jrr.dealing.verified.dealer import VerifiedDecks
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.survey import Survey
 
 T = TypeVar("T")
@@ -184,3 +194,57 @@ def _read(document: Any) -> tuple[Opening, list[int]]:
         ),
     )
     return opening, [read_number(hex_bytes("blindings", one, 32)) for one in document["blindings"]]
+
+
+class VerifiedDecks(SurveyDecks):
+    """Deals verified cards; a seat only says how many people have come.
+
+    Args:
+        mechanisms: As of `SurveyDecks`.
+        names: As there.
+        key: As there.
+        survey: Whose cards they are.
+    """
+
+    def __init__(
+        self,
+        mechanisms: "Mapping[str, Mechanism]",
+        names: Mapping[str, str],
+        key: bytes,
+        survey: "Survey",
+    ) -> None:
+        super().__init__(mechanisms, names, key)
+        self._survey = survey
+        self._laws = card_laws(survey)
+        self.secrets = Secrets(key)
+
+    @cached_property
+    def seeds(self) -> NoiseSeeds:
+        """Of the noise of closing sums."""
+        survey = bytes.fromhex(self._survey.hash)
+        return NoiseSeeds(self.secrets.noise, survey, sums_of(self._survey))
+
+    @cached_property
+    def _promised(self) -> Promise:
+        return self.secrets.promise(self.seeds.root)
+
+    @cached_property
+    def _context(self) -> bytes:
+        return self._promised.context(self._survey.hash)
+
+    def promise(self) -> dict[str, Any]:
+        """What everybody may know."""
+        found: dict[str, Any] = plain(self._promised)
+        return found
+
+    def given(self, block: int, seat: int, asked: SerialNonce) -> dict[str, Any]:
+        """What is replied to a device: no mask is in it."""
+        dealt = deal(self.secrets, self._context, asked, self._laws)
+        return {
+            "evaluation": dealt.evaluation.to_bytes().hex(),
+            "signatures": {name: one.hex() for name, one in dealt.signatures.items()},
+        }
+
+    def cards_again(self, asked: SerialNonce) -> dict[str, VerifiedCard]:
+        """What was given to whoever asked so."""
+        return cards_of(self.secrets, self._context, asked, self._laws)

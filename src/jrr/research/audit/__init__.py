@@ -1,8 +1,7 @@
 """Empirical audits: black-box tests of privacy claims (docs/security.md)."""
 
-from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least, false_alarm_rate
 from jrr.research.audit.subject import Command, Function, Subject
-from jrr.research.audit.verdict import Audit, audit
+from jrr.research.audit.verdict import ERROR, Audit, Hits, audit, epsilon_at_least, false_alarm_rate
 from jrr.research.audit.views import (
     CardedReportView,
     CardsView,

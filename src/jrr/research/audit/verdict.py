@@ -1,24 +1,255 @@
 """An audit: claims of privacy, tried on the mechanism as it runs.
 
 An audit can refute a claim and never prove one: it measures one event, and an ε must hold for
-all of them.
+all of them. Two values are told apart by an event: ln(Pr[event | value] / Pr[event | other]) is at
+most ε. Each of both chances is bounded at half of the error, so the bound on their ratio is too
+large with chance `error` at most, whatever the chances are: no approximation is involved.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import hashlib
+import math
+import os
+import pickle
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import permutations
+from multiprocessing import get_context
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from jrr._base import checks
+from jrr._base.randomness import RandomSource, SecureRandom, SeededRandom
+from jrr.errors import ArgumentError
 from jrr.reporting.plots import COLOURS, new_axes, save
-from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least
-from jrr.research.audit.subject import Function, Observe, Subject
-from jrr.research.audit.team import Chunk, Counts, Team, chunks
+from jrr.research.audit.subject import Function, Observations, Observe, Subject
+
+Counts = Counter[Hashable]
+
+
+class Chunk(NamedTuple):
+    """Some trials of one value, and where their randomness comes from."""
+
+    value: Any
+    trials: int
+    seed: int | None
+
+
+def chunks(subject: Subject, value: Any, trials: int, seed: int | None, part: str) -> list[Chunk]:
+    """The trials of one value, cut the same way for any number of processes."""
+    work = []
+    for number, start in enumerate(range(0, trials, subject.chunk)):
+        size = min(subject.chunk, trials - start)
+        work.append(Chunk(value, size, _seed_of(seed, part, value, number)))
+    return work
+
+
+def count_chunk(subject: Subject, chunk: Chunk) -> Counts:
+    """Make the trials and count what is seen."""
+    rng: RandomSource = SecureRandom() if chunk.seed is None else SeededRandom(chunk.seed)
+    return tally(subject.observe(chunk.value, chunk.trials, rng), chunk.trials)
+
+
+def tally(observations: Observations, trials: int) -> Counts:
+    """How often each observation occurs; rows become tuples."""
+    seen = np.asarray(observations)
+    if seen.ndim not in (1, 2) or len(seen) != trials:
+        raise ArgumentError(
+            f"observations must be one per trial ({trials}), got an array of shape {seen.shape}"
+        )
+    if seen.ndim == 1:
+        kinds, counts = np.unique(seen, return_counts=True)
+        return Counter(dict(zip(kinds.tolist(), counts.tolist(), strict=True)))
+    # One number per row sorts much faster than rows do.
+    low = seen.min(axis=0)
+    sizes = [int(size) for size in seen.max(axis=0) - low + 1]
+    if np.prod([float(size) for size in sizes]) > 2.0**62:
+        rows, counts = np.unique(seen, axis=0, return_counts=True)
+    else:
+        codes = np.ravel_multi_index(tuple((seen - low).T), sizes)
+        kinds, counts = np.unique(codes, return_counts=True)
+        rows = np.column_stack(np.unravel_index(kinds, sizes)) + low
+    return Counter(dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True)))
+
+
+def _seed_of(seed: int | None, part: str, value: Any, number: int) -> int | None:
+    if seed is None:
+        return None
+    text = f"jrr audit {seed} {part} {value!r} {number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+MOST_KINDS = 1 << 20  # different observations that are kept apart
+_WORTH = 10.0  # seconds of work that are worth starting other processes
+
+
+class Team:
+    """Counts observations of one subject; to be used as a context, which ends the processes.
+
+    workers: so many processes from the start; None takes one per processor as soon as there is
+    work for some seconds. The result does not depend on it.
+    """
+
+    def __init__(self, subject: Subject, workers: int | None, done: Callable[[int], None]) -> None:
+        self._subject = subject
+        self._worth = _WORTH if workers is None else 0.0
+        self._workers = workers or os.cpu_count() or 1
+        if not _can_travel(subject):
+            self._workers = 1
+        self._done = done
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def count(self, work: Iterable[Chunk]) -> dict[Any, Counts]:
+        """Observations of every value."""
+        totals: dict[Any, Counts] = {}
+        for chunk, counts in self._counted(deque(work)):
+            total = totals.setdefault(chunk.value, Counter())
+            total.update(counts)
+            if len(total) > MOST_KINDS:
+                raise ArgumentError(
+                    f"observations must be of at most {MOST_KINDS} kinds, got more: make them "
+                    "coarser, as jrr.research.audit.views does with long reports"
+                )
+            self._done(chunk.trials)
+        return totals
+
+    def _counted(self, work: deque[Chunk]) -> Iterator[tuple[Chunk, Counts]]:
+        while work and self._pool is None:
+            chunk = work.popleft()
+            begun = time.perf_counter()
+            counts = count_chunk(self._subject, chunk)
+            seconds = time.perf_counter() - begun
+            yield chunk, counts
+            if self._workers > 1 and seconds * len(work) > self._worth:
+                # Spawned, not forked: a fork would copy the middle of other threads' work.
+                self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"))
+        if self._pool is not None:
+            yield from self._spread(self._pool, work)
+
+    def _spread(
+        self, pool: ProcessPoolExecutor, work: deque[Chunk]
+    ) -> Iterator[tuple[Chunk, Counts]]:
+        waiting: dict[Future[Counts], Chunk] = {
+            pool.submit(count_chunk, self._subject, chunk): chunk for chunk in work
+        }
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+
+def _can_travel(subject: Subject) -> bool:
+    """Whether another process can be given the subject; a function inside another cannot."""
+    try:
+        pickle.dumps(subject)
+    except Exception:  # pickle raises whatever the object's own methods raise
+        return False
+    return True
+
+
+ERROR = 1e-4  # how often a correct mechanism may be accused, at most
+_TAIL = 1e-12  # outcomes that are left out where a false-alarm chance is summed, and added to it
+
+
+class Hits(NamedTuple):
+    """How often the event was seen with each of two values."""
+
+    with_value: int
+    of_value: int
+    with_other: int
+    of_other: int
+
+    def ratio(self) -> float:
+        """The logarithm of the two measured rates' ratio."""
+        if not self.with_value:
+            return -math.inf
+        if not self.with_other:
+            return math.inf
+        rates = self.with_value / self.of_value, self.with_other / self.of_other
+        return math.log(rates[0] / rates[1])
+
+
+def lower_chance(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float64]:
+    """The largest chance that so many hits rule out from below (Clopper-Pearson)."""
+    seen = np.asarray(hits, np.float64)
+    least = np.maximum(seen, 1)
+    bound = np.asarray(special.betaincinv(least, trials - least + 1, error), np.float64)
+    return np.where(seen > 0, bound, 0.0)
+
+
+def upper_chance(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float64]:
+    """The smallest chance that so many hits rule out from above (Clopper-Pearson)."""
+    seen = np.asarray(hits, np.float64)
+    most = np.minimum(seen, trials - 1)
+    bound = np.asarray(special.betaincinv(most + 1, trials - most, 1 - error), np.float64)
+    return np.where(seen < trials, bound, 1.0)
+
+
+def epsilon_at_least(hits: Hits, error: float = ERROR, delta: float = 0.0) -> float:
+    """A lower bound on ε at δ that is wrong with chance `error` at most; never below 0.
+
+    (ε, δ)-differential privacy lets an event have the chance e^ε·(that with the other value) + δ.
+
+    Args:
+        hits: how often an event occurred under both values.
+        error: the chance with which the bound may be wrong.
+        delta: δ of the claim.
+    """
+    low = float(lower_chance(hits.with_value, hits.of_value, error / 2)) - delta
+    high = float(upper_chance(hits.with_other, hits.of_other, error / 2))
+    return max(0.0, math.log(low / high)) if low > 0 else 0.0
+
+
+def false_alarm_rate(
+    chance: float, other_chance: float, trials: int, claimed: float, error: float = ERROR
+) -> float:
+    """The exact chance that an audit refutes `claimed`, where the event has these two chances.
+
+    Summed over all outcomes of two binomial laws; what is left out is added.
+
+    Args:
+        chance: of the event under one value.
+        other_chance: under the other.
+        trials: of each.
+        claimed: the ε that is refuted.
+        error: the chance with which a bound may be wrong.
+    """
+    kept, weight = _likely(trials, chance)
+    other_kept, other_weight = _likely(trials, other_chance)
+    low = lower_chance(kept, trials, error / 2)
+    high = upper_chance(other_kept, trials, error / 2)
+    # An alarm is low > e^claimed·high, so for each low every high below a limit raises it.
+    below = np.searchsorted(high, low * math.exp(-claimed), side="left")
+    reached = np.concatenate(([0.0], np.cumsum(other_weight)))
+    return min(1.0, float(weight @ reached[below]) + 4 * _TAIL)
+
+
+def _likely(trials: int, chance: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    from scipy import stats  # slow to load, and auditing processes do without
+
+    law = stats.binom(trials, chance)
+    kept = np.arange(int(law.ppf(_TAIL)), int(law.isf(_TAIL)) + 1, dtype=np.int64)
+    return kept, np.asarray(law.pmf(kept), np.float64)
+
 
 _CAUTION = 3.9  # standard errors that a promising ratio is discounted by: a chance of 1 in 20,000
 

@@ -10,7 +10,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.reporting import page
-from jrr.research.paper import artifact, draw, extras, figures
+from jrr.research.paper import draw, extras, figures
 from jrr.research.paper.catalogue import DATA_SETS, DataSet, from_directory
 from jrr.research.paper.claims import Claim, claims
 from jrr.research.paper.figure import Figure, FigureFiles, Row
@@ -117,8 +117,8 @@ def pick(names: Sequence[str], data: Path | None = None) -> tuple[Figure, ...]:
         checks.one_of("figure", name, tuple(by_name))
     if names:
         return tuple(dict.fromkeys(by_name[name] for name in names))
-    if data is not None and (data / artifact.FILE).exists():
-        return (*FIGURES, artifact.artifact_figure(data / artifact.FILE))
+    if data is not None and (data / extras.ARTIFACT_FILE).exists():
+        return (*FIGURES, extras.artifact_figure(data / extras.ARTIFACT_FILE))
     return FIGURES
 
 

@@ -1,6 +1,16 @@
-"""The collector's server: it takes perturbed reports and never sees a card."""
+"""The collector's server: it takes perturbed reports and never sees a card.
 
-from typing import Annotated, Any
+Work of some milliseconds is done beside the event loop, so that other requests go on: libsodium
+lets other threads run while it computes. What could not be begun within about two seconds is
+refused at once, as everything else that waits (jrr.servers.common.batch).
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Engine
@@ -14,17 +24,53 @@ from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorSurvey
 from jrr.servers.collector.verified_ending import Commitments
-from jrr.servers.common.aside import Aside
-from jrr.servers.common.batch import Writer, read_aside
+from jrr.servers.common.batch import FEWEST, LONGEST, Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, SurveyMemory, utc_now
 from jrr.servers.common.middleware import Upload
-from jrr.servers.common.problems import unknown_survey
+from jrr.servers.common.problems import busy, unknown_survey
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import ADMIN_ONLY, HEX, Name, body_schema, role_app
 from jrr.survey.grouping import split_by
 from jrr.survey.messages import read_invitations
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Aside:
+    """As many threads as there are processors."""
+
+    def __init__(self) -> None:
+        self._workers = os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="jrr-aside")
+        self._pace = 0.001  # seconds of one piece of work, as measured
+        self._waiting = 0
+
+    @property
+    def room(self) -> int:
+        """Pieces of work that may wait."""
+        return max(FEWEST, int(LONGEST * self._workers / self._pace))
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What some work returns, once it is done; refused where too much of it waits."""
+        if self._waiting >= self.room:
+            raise busy()
+
+        def timed() -> T:
+            began = time.perf_counter()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                self._pace += (time.perf_counter() - began - self._pace) / 32
+
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, timed)
+        finally:
+            self._waiting -= 1
+
 
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 PUBLIC, ADMIN = "/v1/surveys/{name}", "/v1/admin/surveys/{name}"

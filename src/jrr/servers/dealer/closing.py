@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from jrr.dealing.serials import SerialNonce
-    from jrr.dealing.verified.dealer import VerifiedDecks
+    from jrr.dealing.verified.sums import VerifiedDecks
     from jrr.servers.dealer.keyfiles import KeyFiles, OpenDecks
     from jrr.survey.closing import ClosingRequest
     from jrr.survey.survey import Survey

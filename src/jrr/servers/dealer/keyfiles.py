@@ -201,7 +201,7 @@ class OpenDecks:
         mechanisms = {one.salt: held.mechanism(one.name) for one in held.survey.dealt}
         names = {one.salt: one.name for one in held.survey.dealt}
         if held.survey.dealing.is_verified:
-            from jrr.dealing.verified.dealer import VerifiedDecks  # needs rbcl
+            from jrr.dealing.verified.sums import VerifiedDecks  # needs rbcl
 
             return VerifiedDecks(mechanisms, names, self._key(held), held.survey)
         return SurveyDecks(mechanisms, names, self._key(held))
