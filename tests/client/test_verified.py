@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import sqlalchemy
 from click.testing import CliRunner
+from jrr.dealing.verified.dealer import VerifiedDecks
 
 from jrr.cli.app import cli
 from jrr.client.ending import Ending, dealer_sums
@@ -25,7 +26,6 @@ from jrr.dealing.interface import Person
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.serials import SerialNonce
 from jrr.dealing.verified import noise, sums
-from jrr.dealing.verified.dealer import VerifiedDecks
 from jrr.dealing.verified.group import ORDER, base, minus, number_bytes, plus
 from jrr.dealing.verified.laws import Sums
 from jrr.dealing.verified.questions import noise_laws, sums_of
