@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import sqlalchemy
 from click.testing import CliRunner
-from jrr.dealing.verified.dealer import VerifiedDecks
 
 from jrr.cli.app import cli
 from jrr.client.ending import Ending, dealer_sums
@@ -29,6 +28,7 @@ from jrr.dealing.verified import noise, sums
 from jrr.dealing.verified.group import ORDER, base, minus, number_bytes, plus
 from jrr.dealing.verified.laws import Sums
 from jrr.dealing.verified.questions import noise_laws, sums_of
+from jrr.dealing.verified.sums import VerifiedDecks
 from jrr.errors import ArgumentError, DamagedError, IntegrityError, JrrError, ProtocolError
 from jrr.planning.liars import liar_bias
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
