@@ -77,7 +77,7 @@ def test_words_of_a_survey_are_neither_marks_nor_html() -> None:
     assert "Where &lt;b&gt;do&lt;/b&gt; you | work?" in document.page()
     assert "| Where \\<b\\>do\\</b\\> you \\| work? |" in document.markdown()
     assert "<script" not in document.page()
-    # Colours of the reader's choice, text and ground alike; on a phone each cell has its column's name.
+    # Colours of the reader's choice; on a phone each cell has the name of its column.
     assert "color:CanvasText;background:Canvas" in document.page()
     heads = {row[0] for section in document.sections for row in section.rows[:1]}
     assert heads
