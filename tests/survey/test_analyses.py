@@ -160,7 +160,10 @@ def test_what_will_not_be_possible_is_said() -> None:
     assert "choose a mechanism without cards (rr)" in ages.refused
     assert not request_of("pairs", waves=2).planned_analyses()[0].refused
     (small,) = request_of("groups: dept × sex", people=60).planned_analyses()
-    assert "cells will be merged" in small.note
+    assert "on average 10 answers to a question are in a cell" in small.note
+    more: dict[str, Any] = {"questions": [*OPEN, *TWO, TWO[0] | {"name": "c"}], "ask": 1}
+    (asked,) = request_of("groups: dept × sex", people=240, epsilon=2.0, **more).planned_analyses()
+    assert "on average 13 answers" in asked.note  # each of 40 people is asked one of three
 
 
 def test_weights_and_coefficients_have_margins() -> None:

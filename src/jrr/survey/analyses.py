@@ -136,6 +136,7 @@ def plan_analyses(
     values = covariates_of(draft.open)
     cells, of_pairs = cells_of(draft, wave), cells_of(draft)
     people = planned.people * planned.response
+    in_cell = people * min((one.asked for one in planned.questions), default=1.0) / max(cells, 1)
     found = []
     for one in _analyses(draft):
         refused = _why_not(one, draft, planned, cells)
@@ -146,9 +147,9 @@ def plan_analyses(
         groups = math.prod(len(values[name]) for name in apart if name in values)
         size, sums = people / max(groups, 1), max(1, cells // max(groups, 1))
         note = ""
-        if people / max(cells, 1) < min_cell:
+        if in_cell < min_cell:
             note = (
-                f"on average {people / max(cells, 1):.0f} people are in a cell, and sums are told "
+                f"on average {in_cell:.0f} answers to a question are in a cell, and sums are told "
                 f"of {min_cell} at least: cells will be merged"
             )
         factor = 1.0
