@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from jrr._base.randomness import overwrite
 from jrr.errors import DamagedError
+from jrr.protocol.documents import bytes_from_hex
 
 SERIAL = 16  # bytes: one block of the cipher
 NONCE = 32
@@ -71,11 +72,7 @@ def serial_from_hex(value: object) -> bytes:
     Raises:
         DamagedError: It is none; the message does not repeat it.
     """
-    if isinstance(value, str) and len(value) == 2 * SERIAL:
-        try:
-            decoded = bytes.fromhex(value)
-        except ValueError:
-            decoded = b""
-        if decoded.hex() == value:  # blanks and capitals are not canonical
-            return decoded
-    raise DamagedError(f"serials must be of {2 * SERIAL} hexadecimal digits each")
+    decoded = bytes_from_hex(value, SERIAL)
+    if decoded is None:
+        raise DamagedError(f"serials must be of {2 * SERIAL} hexadecimal digits each")
+    return decoded

@@ -346,26 +346,14 @@ class MRR(Masking):
         return self.respond_one_step(self.coin.check_value("value", value) * self.steps, card, rng)
 
     def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
-        """The same of a whole number of steps, where the coin tells numbers.
-
-        Args:
-            step: from 0 to the steps of the coin.
-            card: the card; None without one.
-            rng: where random words come from; None: the operating system.
-        """
+        """The same of a whole number of steps, where the coin tells numbers."""
         held = checks.symbol("value", step, self._tellable)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
         return self._marked(self.report_from_words(held, card, words), card)
 
     def report_from_word(self, value: int, card: Any, word: int) -> Any:
-        """The same where the coin takes one word.
-
-        Args:
-            value: the true one, or a step.
-            card: the card; None without one.
-            word: a random 64-bit word.
-        """
+        """The same where the coin takes one word."""
         return self.report_from_words(value, card, [word])
 
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
@@ -423,13 +411,7 @@ class MRR(Masking):
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """The same of whole numbers of steps, where the coin tells numbers.
-
-        Args:
-            steps: one per person.
-            cards: one per person; None without cards.
-            rng: where random words come from; None: the operating system.
-        """
+        """The same of whole numbers of steps, where the coin tells numbers."""
         checked = checks.symbols("values", steps, self._tellable)
         by_dealer = self._by_dealer(cards)
         low, high = self._range

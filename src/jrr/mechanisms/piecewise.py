@@ -121,13 +121,7 @@ class Piecewise(Mechanism):
         return self.respond_one_step(checks.symbol("value", value, 2) * self.steps, card, rng)
 
     def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> int:
-        """The same of a whole number of steps.
-
-        Args:
-            step: from 0 to the steps of the coin.
-            card: None: it has no cards.
-            rng: where random words come from; None: the operating system.
-        """
+        """The same of a whole number of steps."""
         self._refuse_cards(card)
         return self.report_from_word(
             checks.symbol("value", step, self.steps + 1), None, randomness.source(rng).word()
@@ -157,13 +151,7 @@ class Piecewise(Mechanism):
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """Perturbed reports of whole numbers of steps.
-
-        Args:
-            steps: one per person.
-            cards: None: it has no cards.
-            rng: where random words come from; None: the operating system.
-        """
+        """Perturbed reports of whole numbers of steps."""
         self._refuse_cards(cards)
         whole = checks.symbols("steps", steps, self.steps + 1)
         source, out = randomness.source(rng), np.empty(len(whole), np.int16)

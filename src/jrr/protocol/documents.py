@@ -90,9 +90,9 @@ def plain(document: Any) -> Any:
     return msgspec.to_builtins(document)
 
 
-def bytes_from_hex(value: object) -> bytes | None:
-    """The 32 bytes that 64 lower-case hexadecimal digits stand for; None for anything else."""
-    if not isinstance(value, str) or len(value) != HASH_DIGITS:
+def bytes_from_hex(value: object, size: int = HASH_DIGITS // 2) -> bytes | None:
+    """The bytes that so many lower-case hexadecimal digits stand for; None for anything else."""
+    if not isinstance(value, str) or len(value) != 2 * size:
         return None
     try:
         decoded = bytes.fromhex(value)

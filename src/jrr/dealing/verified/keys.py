@@ -20,7 +20,7 @@ from msgspec import Meta, ValidationError, convert
 
 from jrr.dealing.verified.group import as_number, base, digest, read_point
 from jrr.errors import DamagedError
-from jrr.protocol.documents import Message, canonical_json, plain
+from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, plain
 
 Bytes32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
@@ -118,14 +118,10 @@ def hex_bytes(argument: str, value: object, size: int) -> bytes:
     Raises:
         DamagedError: They are none; the message does not repeat them.
     """
-    if isinstance(value, str) and len(value) == 2 * size:
-        try:
-            decoded = bytes.fromhex(value)
-        except ValueError:
-            decoded = b""
-        if decoded.hex() == value:
-            return decoded
-    raise DamagedError(f"{argument} must be {2 * size} hexadecimal digits")
+    decoded = bytes_from_hex(value, size)
+    if decoded is None:
+        raise DamagedError(f"{argument} must be {2 * size} hexadecimal digits")
+    return decoded
 
 
 def _derived(key: bytes, purpose: bytes, size: int) -> bytes:

@@ -136,11 +136,23 @@ class Responding(Describing):
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
+        """Perturbed reports of whole numbers of steps.
+
+        Args:
+            steps: one per person, 0..`self.steps`.
+            cards: as of `respond`.
+            rng: as of `respond`.
+        """
         return self.respond(steps, cards, rng)
 
     def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
-        """One report of a whole number of steps; otherwise as `respond_one`."""
+        """One report of a whole number of steps.
+
+        Args:
+            step: 0..`self.steps`.
+            card: as of `respond_one`.
+            rng: as of `respond_one`.
+        """
         if self.steps == 1:
             return self.respond_one(step, card, rng)
         cards = None if card is None else np.array([card])
