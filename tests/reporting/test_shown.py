@@ -13,7 +13,7 @@ import pytest
 
 import jrr
 from jrr import tables
-from jrr._base.shown import Shown
+from jrr._base.shown import Shown, ShownDocument
 from jrr.analysis import SensitiveItem, cells_of, regress, regress_outcome, two_way
 from jrr.errors import MissingExtraError
 from jrr.estimation.scale_means import scale_mean
@@ -137,7 +137,9 @@ def test_every_result_is_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for found in pkgutil.walk_packages(package.__path__, f"{module}."):
             if "engines" not in found.name:
                 importlib.import_module(found.name)
-    assert set(Shown.__subclasses__()) <= made
+    kinds = {*Shown.__subclasses__(), *ShownDocument.__subclasses__()} - {ShownDocument}
+    assert len(kinds) > 10
+    assert kinds <= made
 
 
 def test_figures_are_those_of_the_result() -> None:
