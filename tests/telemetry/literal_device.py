@@ -29,7 +29,10 @@ def randomized(k: int, p: float, value: int, word: int) -> int:
 
 def told(m: dict[str, Any], value: int, card: Any, word: Next) -> Any:
     """A report of one mechanism, as its line says it; `card`: None where there is none."""
-    name, k = m["mechanism"], int(m["k"])
+    name = m["mechanism"]
+    if name == "Piecewise":
+        return windowed(m, value, word())
+    k = int(m["k"])
     if name == "RR":
         return randomized(k, m["p"], value, word())
     if name == "DRR":
@@ -44,6 +47,15 @@ def told(m: dict[str, Any], value: int, card: Any, word: Next) -> Any:
     assert name == "MRR"
     assert m["coin"] == "rr"
     return {"carded": card is not None, "report": masked(m, value, card, word())}
+
+
+def windowed(m: dict[str, Any], x: int, word: int) -> int:
+    s, width, u = m["steps"], m["width"], word >> 1
+    lie = up(1 - Fraction(m["p"]), s)
+    if u >= lie:
+        return x + (u - lie) // math.ceil(Fraction(WORDS - lie, width))
+    j = u // (lie // s)
+    return int(j if j < x else j + width)
 
 
 def dealt(m: dict[str, Any], value: int, card: int | None, word: int) -> int:
@@ -141,9 +153,20 @@ def number(asked: dict[str, Any], x: float, given: Any, word: Next) -> Any:
     return [level, told(asked["mechanisms"][level], at // b ** (d - 1 - level), card, word)]
 
 
+def mean(asked: dict[str, Any], x: float, card: Any, word: Next) -> Any:
+    low, high = asked["low"], asked["high"]
+    x = min(max(x, low), high) if asked["clip"] else x
+    y = (x - low) / (high - low) * asked["mechanism"].get("steps", 1)
+    step = math.floor(y)
+    step += word() >> 1 < math.floor((Fraction(y) - step) * WORDS)
+    return told(asked["mechanism"], step, card, word)
+
+
 def line(asked: dict[str, Any], vector: dict[str, Any], word: Next) -> Any:
     """What a device with these words sends that holds what a golden vector says."""
     held = vector["held"]
+    if isinstance(asked["mechanism"], dict):
+        return mean(asked, held, vector["card"], word)
     if asked["mechanism"] == "Longitudinal":
         return told(asked["fresh"], vector["memory"][held], vector["card"], word)
     if asked["mechanism"] == "HeavyHitters":
