@@ -107,13 +107,15 @@ def test_what_is_kept_long_enough_is_deleted_by_the_server_itself(tmp_path: Path
     app, engine = collector(tmp_path)  # its clock says NOW
     due = asking(1, "rr", closes="2030-04-06T07:08:09Z", keep_days=30)
     later = asking(2, "rr", closes="2030-04-06T07:08:10Z", keep_days=30)
-    for survey in (due, later):
+    never = asking(3, "rr", closes="9999-12-31T00:00:00Z", keep_days=30)  # after the last year
+    for survey in (due, later, never):
         path = f"/v1/admin/surveys/{survey.hash}"
         assert ask(app, "PUT", path, survey.to_bytes())[0] == 201
         assert ask(app, "POST", f"{path}/open", b'{"n": null}')[0] == 200
     asyncio.run(app.state.delete_due())
     with engine.connect() as connection:
         assert CollectorStore(connection).deletions() == {due.hash: WHEN}
+    assert ask(app, "DELETE", f"/v1/admin/surveys/{later.hash}")[0] == 200
     engine.dispose()
     assert asking(1, "rr", closes="2030-04-06T07:08:09Z", keep_days=30).keep_days == 30
     with pytest.raises(ArgumentError, match="keep_days must be left out where there is no closing"):

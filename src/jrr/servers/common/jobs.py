@@ -189,7 +189,7 @@ class SurveyJobs(ABC, Generic[S, H]):
         found = []
         for name, held in store.find_all(store.kept()).items():
             end, days = held.times[1], held.survey.keep_days
-            if end is not None and days is not None and now >= end + timedelta(days=days):
+            if end is not None and days is not None and now - end >= timedelta(days=days):
                 found.append(name)
         return found
 

@@ -133,8 +133,8 @@ async def _keep_no_longer(app: FastAPI) -> None:
     while True:
         try:
             await app.state.delete_due()
-        except Problem as problem:  # the database is away: at the next hour
-            log.error("what is due could not be deleted: %s", problem.detail)
+        except Exception as error:  # such as a database that is away: at the next hour
+            log.error("what is due could not be deleted: %s", type(error).__name__)
         await asyncio.sleep(HOUR)
 
 
