@@ -1,6 +1,7 @@
 """Operators who may only look, and those whom a proxy has signed in."""
 
 import base64
+import signal
 import ssl
 import subprocess
 import urllib.error
@@ -18,6 +19,7 @@ from tests.console import Servers, Visitor
 from tests.console.test_dealers_steps import raw_post
 from tests.e2e.test_deploy import DEPLOY, nginx, proxy
 from tests.e2e.test_processes import _certificate
+from tests.e2e.test_reloading import until
 
 pytestmark = pytest.mark.heavy
 USER = "X-Remote-User"
@@ -61,6 +63,26 @@ def test_who_may_only_look_sees_counts_and_changes_nothing(tmp_path: Path) -> No
         analysis = f"{path}/analysis?what=groups&question=bribed"  # made of everybody's answers
         assert "may only look" in bob.get(analysis).words.replace("bob, may only look", "")
         assert "may only look" not in alice.get(analysis).words
+
+
+def test_another_right_of_a_token_ends_its_sessions(tmp_path: Path) -> None:
+    token = new_token()
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"bob={token_digest(token)}")
+    config = settings_in(tmp_path, f'admin_token_file = "{tokens}"')
+    with running(
+        "collector",
+        tmp_path,
+        None,
+        *("--console", "--config", config),
+        token_in_environment=False,
+    ) as collector:
+        bob = Visitor(collector.url)
+        assert bob.sign_in(token).status == 200
+        tokens.write_text(f"bob:look={token_digest(token)}")
+        collector.process.send_signal(signal.SIGHUP)
+        assert until(lambda: bob.request("GET", "/console/").status == 303)
+        assert "bob, may only look" in bob.sign_in(token).words
 
 
 def test_who_may_only_deal_opens_but_brings_accepts_and_deletes_nothing(tmp_path: Path) -> None:

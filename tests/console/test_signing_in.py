@@ -135,6 +135,10 @@ def test_sessions_end_by_silence_and_by_age() -> None:
     assert sessions.find(name) is None
     names = [sessions.begin(AdminToken(digest="a"))[0] for _ in range(MOST + 1)]
     assert sum(sessions.find(one) is not None for one in names) == MOST
+    others = [sessions.begin(AdminToken(digest="b"))[0] for _ in range(3)]
+    for _ in range(2 * MOST):  # whoever signs in again and again signs nobody else out
+        sessions.begin(AdminToken(digest="a"))
+    assert all(sessions.find(one) is not None for one in others)
 
 
 def test_another_collectors_surveys_and_wrong_tokens(

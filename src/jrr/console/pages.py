@@ -186,7 +186,7 @@ class Console:
             settings=settings,
             engine=engine,
             sender=InsideSender(app, guard.make_own()),
-            sessions=Sessions(lambda one: not one.digest or guard.holder(one.digest) is not None),
+            sessions=Sessions(lambda one: not one.digest or guard.holder(one.digest) == one),
             guard=guard,
         )
 

@@ -1,13 +1,14 @@
 """Who is signed in: sessions in the server's memory, each behind a random name in a cookie.
 
 Nothing of a session is written anywhere. A restart of the server, its end, an hour of silence, or
-the end of the admin token ends it.
+the end of the admin token (or another right of it) ends it.
 """
 
 import hashlib
 import hmac
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ MOST_NOTES = 5
 class Session:
     """One operator's browser."""
 
-    holder: AdminToken  # where the token is taken away, the session ends
+    holder: AdminToken  # where the token is taken away, or its right or end, the session ends
     begun: float
     seen: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -64,8 +65,10 @@ class Sessions:
         now = self._clock()
         session = Session(holder=holder, begun=now, seen=now)
         self._forget_old(now)
-        while len(self._sessions) >= MOST:
-            del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].seen)]
+        while len(self._sessions) >= MOST:  # of whoever has the most: nobody signs others out
+            most = Counter(one.holder for one in self._sessions.values()).most_common(1)[0][0]
+            of_most = {key: one for key, one in self._sessions.items() if one.holder == most}
+            del self._sessions[min(of_most, key=lambda key: of_most[key].seen)]
         name = secrets.token_urlsafe(32)
         self._sessions[_key(name)] = session
         return name, session
