@@ -35,6 +35,7 @@ DEALER = [  # method, act, whether one that only deals may
     ("POST", "/open", True),
     ("POST", "/deal", True),
     ("POST", "/check", True),
+    ("POST", "/commit", True),
     ("POST", "/close", True),
     ("PUT", "", False),
     ("POST", "/invitations", False),

@@ -49,7 +49,7 @@ class Right(StrEnum):
         return self is Right.ALL or act is None or (self is Right.DEAL and act in _DEALING)
 
 
-_DEALING = frozenset(("open", "deal", "check", "close", "extend"))
+_DEALING = frozenset(("open", "deal", "check", "commit", "close", "extend"))
 
 
 @dataclass(frozen=True, kw_only=True)
