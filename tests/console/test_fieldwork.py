@@ -85,6 +85,15 @@ def test_spare_replaced_and_revoked_invitations_and_reminders(
     assert "not known here" in refused_answer(survey, rows[4]["invitation"])
     assert servers.operator(survey).show()["dealer"]["invited"] == 7  # 8 and a new one, less 2
 
+    # No list brings a revoked invitation back: its owner could answer twice.
+    again = visitor.post(
+        f"/surveys/{survey.hash}/invite", **(form | {"made_before": invitations_of(rows)})
+    )
+    assert invitations_of(table(again.raw)) == invitations_of([*rows[:3], *rows[5:]])
+    note = "6 people are invited; the file with their links was downloaded. Left out: 2, which"
+    assert note in visitor.get(f"/surveys/{survey.hash}/invite").words
+    assert "not known here" in refused_answer(survey, rows[3]["invitation"])
+
     # Reminders: to all, or to those whose invitation is unused, which has to be accepted. Whose
     # invitation is revoked or spare gets none: nobody could use it, or nobody has it.
     lines = [f"{row['invitation']},{row['spare']}" for row in rows]

@@ -1,6 +1,7 @@
 """Deleting a survey: of its data nothing is left, and the time of that is kept."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from jrr.errors import ArgumentError
+from jrr.protocol.documents import hashed
 from jrr.servers.collector.routes import collector_app
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.database import connect, prepare
@@ -101,6 +103,21 @@ def test_a_dealer_destroys_the_key_too(tmp_path: Path, opened: bool) -> None:
     assert server.person("cards", 1)[0] == 410
     assert ask(server.app, "GET", "/readyz")[0] == 200
     server.engine.dispose()
+
+
+def test_a_revoked_invitation_does_not_come_back_in_a_later_wave(tmp_path: Path) -> None:
+    app, engine = collector(tmp_path)
+    first = asking(1, "rr", waves=2, invitations=True)
+    second = asking(1, "rr", waves=2, invitations=True, after=first)
+    people = {"names": [hashed(person(who)).hex() for who in range(3)]}
+    for survey, invited in ((first, 3), (first, 2), (second, 2)):
+        path = f"/v1/admin/surveys/{survey.hash}"
+        assert ask(app, "PUT", path, survey.to_bytes())[0] in (200, 201)
+        asked = json.dumps(people).encode()
+        assert ask(app, "POST", f"{path}/invitations", asked) == (200, {"invited": invited})
+        lost = json.dumps({"names": people["names"][:1]}).encode()
+        assert ask(app, "POST", f"{path}/revoke", lost)[0] == 200
+    engine.dispose()
 
 
 def test_what_is_kept_long_enough_is_deleted_by_the_server_itself(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def tell_invitations(operator: Operator, source: Path) -> list[str]:
         source: The file that `make_invitations` wrote.
 
     Returns:
-        The invitations.
+        The invitations; where the collector was told, without those that were revoked.
 
     Raises:
         ArgumentError: There is no such file.
@@ -88,7 +88,7 @@ def tell_invitations(operator: Operator, source: Path) -> list[str]:
     invitations = read_invitations(source)
     operator.install()
     operator.invite(invitations)
-    return invitations
+    return invitations if operator.collector is None else operator.accepted(invitations)
 
 
 def read_invitations(source: Path) -> list[str]:

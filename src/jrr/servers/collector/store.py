@@ -150,6 +150,9 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         sa.Column("record", sa.LargeBinary, info={"apart": True}),
     )
     invited = invited_table(metadata)
+    revoked = table_by_survey(  # whom no list brings back, here or in a later wave
+        "revoked", metadata, sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True)
+    )
     arrivals = arrivals_table(metadata)
     slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
     people = table_by_survey(
@@ -296,6 +299,18 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         if answers:
             row = {"survey": survey, "day": day, "slot": self.slot, "people": len(answers)}
             self._add_up(self.days, "people", [row])
+
+    def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
+        """Accept these pseudonyms too, but none that was revoked, here or in an earlier wave."""
+        wanted, waves = set(hashes), (one.survey for one in self.find(name).survey.earlier)
+        for wave in (name, *waves):
+            wanted -= set(self.rows_of(self.revoked, wave, wanted))
+        super().add_invited(name, wanted)
+
+    def remove_invited(self, name: str, hashes: Iterable[bytes]) -> int:
+        """Accept some pseudonyms no longer, and never again; how many of them were."""
+        self._add_names(self.revoked, name, hashes)
+        return super().remove_invited(name, hashes)
 
     def by_day(self, name: str) -> dict[str, int]:
         """Day -> people whose answers came, in order."""

@@ -277,10 +277,13 @@ class SurveyStore(ABC, Generic[H]):
 
     def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
         """Accept these pseudonyms too; those that are accepted already stay as they are."""
+        self._add_names(self.invited, name, hashes)
+
+    def _add_names(self, table: sa.Table, name: str, hashes: Iterable[bytes]) -> None:
         # In one order: it tells nothing of the list, and two processes wait in no circle.
         rows = [{"survey": name, "pseudonym": entry} for entry in sorted(hashes)]
         if rows:
-            self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
+            self.connection.execute(self._upsert(table).on_conflict_do_nothing(), rows)
 
     def remove_invited(self, name: str, hashes: Iterable[bytes]) -> int:
         """Accept some pseudonyms no longer; how many of them were."""
