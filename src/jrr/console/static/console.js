@@ -51,12 +51,12 @@ function invitationsOf(text) {
   return ["invitation,spare", ...[...found].map((row) => row.join())].join("\n");
 }
 
-// What is pasted goes the same way as a file; what holds no invitation stays as it is, to be refused.
+// What is pasted goes the same way as a file, at the latest when it is sent: where it holds no
+// invitation it may be a list of names alone, and the server refuses what is left.
 for (const field of document.querySelectorAll("textarea[data-own]")) {
-  field.addEventListener("change", () => {
-    const found = invitationsOf(field.value);
-    if (found.includes("\n")) field.value = found;
-  });
+  const strip = () => field.value.trim() && (field.value = invitationsOf(field.value));
+  field.addEventListener("change", strip);
+  field.form.addEventListener("submit", strip);
 }
 
 // A file that is chosen is read into the text field beside it.
