@@ -197,6 +197,29 @@ def test_two_people_at_one_draft_lose_nothing(servers: Servers, visitor: Visitor
     assert 'value="Theirs"' in visitor.get(path).body
 
 
+def test_what_two_windows_keep_while_somebody_writes_overwrites_nothing(
+    servers: Servers, visitor: Visitor
+) -> None:
+    path = draft_path(visitor.post("/drafts/import", text=json.dumps(WORK)).body)
+
+    def opened() -> dict[str, str]:
+        windows = re.findall(r'name="windows" value="([^"]*)"', visitor.get(path).body)[0]
+        return {"version": "0", "languages": "en", "epsilon": "2", "windows": windows}
+
+    ours, theirs = opened(), opened()
+    conflict = "Somebody else changed this draft meanwhile"
+    for title in ("T", "Th"):
+        side = visitor.post(f"{path}/quick", **theirs, **{"title.en": title})
+        assert conflict not in side.words
+    assert conflict in visitor.post(f"{path}/quick", **ours, **{"title.en": "O"}).words
+    assert 'value="Th"' in visitor.get(path).body
+    later = opened()  # the window is closed, and opened again another day
+    assert conflict not in visitor.post(f"{path}/quick", **later, **{"title.en": "The"}).words
+    ours_apart = visitor.post(path, **ours, **{"title.en": "Ours"})
+    assert 'value="Ours (your version)"' in ours_apart.body
+    assert 'value="The"' in visitor.get(path).body
+
+
 def test_days_add_up_to_those_who_answered(servers: Servers) -> None:
     survey = servers.survey()
     invitations = servers.begin(survey, 20)

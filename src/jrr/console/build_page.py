@@ -1,6 +1,7 @@
 """The editor of drafts: texts, order, languages, kinds, and how it looks to people."""
 
 import json
+import secrets
 import tomllib
 from typing import Any
 
@@ -75,11 +76,12 @@ def _draft(request: PageRequest) -> StoredDraft:
     return found
 
 
-def _as_seen(request: PageRequest, draft: StoredDraft) -> StoredDraft:
-    """With the version that the form was made for."""
+def _written(request: PageRequest, draft: StoredDraft, *, is_step: bool) -> bool:
+    """Write it unless it is another than the form was made for."""
     version = request.form.get("version")
     draft.version = int(version) if version.isdecimal() and len(version) < 10 else -1
-    return draft
+    windows = request.form.get("windows")
+    return change_draft(request.console.engine, draft, windows, is_step=is_step)
 
 
 @page("/drafts/new", "POST")
@@ -126,6 +128,7 @@ def _edit(request: PageRequest) -> Response:
         kinds=KIND_WORDS,
         splits=SPLIT_WORDS,
         conflict=False,
+        windows=f"{draft.writer}:{secrets.token_hex(8)}",
         **_side(request, draft),
     )
 
@@ -138,7 +141,7 @@ def _change(request: PageRequest) -> Response:
         act = f"language:{request.form.get('language')}"
     draft.document, about = changed(read_document(request.form), act)
     draft.settings |= read_settings(request.form)
-    if not change_draft(request.console.engine, _as_seen(request, draft), is_step=True):
+    if not _written(request, draft, is_step=True):
         yours = StoredDraft(_marked(draft.document), settings=draft.settings)
         add_draft(request.console.engine, yours)
         request.session.note(
@@ -159,7 +162,7 @@ def _quick(request: PageRequest) -> Response:
     draft = _draft(request)
     draft.document = read_document(request.form)
     draft.settings |= read_settings(request.form)
-    kept = change_draft(request.console.engine, _as_seen(request, draft), is_step=False)
+    kept = _written(request, draft, is_step=False)
     return render("edit_side.html", conflict=not kept, **_side(request, draft))
 
 

@@ -15,6 +15,7 @@ TABLE = sa.Table(
     METADATA,
     sa.Column("draft", sa.String(32), primary_key=True),
     sa.Column("version", sa.Integer, nullable=False),  # grows with every step
+    sa.Column("writer", sa.String(32), nullable=False),  # the window that wrote it last
     # JSON: as in a file of TOML, perhaps unfinished.
     sa.Column("document", sa.Text, nullable=False),
 )
@@ -34,6 +35,7 @@ class StoredDraft:
     name: str = field(default_factory=lambda: secrets.token_hex(16))
     version: int = 0
     settings: dict[str, Any] = field(default_factory=NO_SETTINGS.copy)
+    writer: str = ""
 
     @property
     def title(self) -> str:
@@ -73,7 +75,7 @@ def find_draft(connection: sa.Connection, name: str) -> StoredDraft:
 def _draft(row: Any) -> StoredDraft:
     document = json.loads(row.document)
     settings = NO_SETTINGS | document.pop(SETTINGS, {})
-    return StoredDraft(document, row.draft, row.version, settings)
+    return StoredDraft(document, row.draft, row.version, settings, row.writer)
 
 
 def keep_choices(engine: sa.Engine, survey: str, form: dict[str, str]) -> None:
@@ -94,23 +96,27 @@ def add_draft(engine: sa.Engine, draft: StoredDraft) -> None:
         connection.execute(TABLE.insert().values(**_row(draft)))
 
 
-def change_draft(engine: sa.Engine, draft: StoredDraft, *, is_step: bool) -> bool:
+def change_draft(engine: sa.Engine, draft: StoredDraft, windows: str, *, is_step: bool) -> bool:
     """Write what was changed, unless somebody was faster; whether it was written.
 
     Args:
         engine: Of the database.
         draft: With the version that was seen before it was changed.
+        windows: As "LAST:OWN": the one that had written what was seen, and the one that writes.
         is_step: Whether this is one: what was seen before it may not be written after it.
     """
-    row = _row(draft) | {"version": draft.version + is_step}
+    last, _, own = windows.partition(":")
+    row = _row(draft) | {"version": draft.version + is_step, "writer": own[:32]}
     same = (TABLE.c.draft == draft.name) & (TABLE.c.version == draft.version)
+    same &= TABLE.c.writer.in_((last, own))
     with engine.begin() as connection:
         return connection.execute(sa.update(TABLE).where(same).values(**row)).rowcount == 1
 
 
 def _row(draft: StoredDraft) -> dict[str, Any]:
     body = json.dumps(draft.document | {SETTINGS: draft.settings}, ensure_ascii=False)
-    return {"draft": draft.name, "version": draft.version, "document": body}
+    row = {"draft": draft.name, "version": draft.version, "document": body}
+    return row | {"writer": draft.writer}
 
 
 def drop_draft(engine: sa.Engine, name: str) -> None:
