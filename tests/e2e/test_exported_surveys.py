@@ -63,11 +63,19 @@ def test_the_file_says_what_the_collector_says(
             shown = found[name].get("mean", found[name]["estimate"])
             assert facts["estimate"] == shown, (engine, name)
             assert facts["carded"] == found[name]["carded"]
+            # What the plan and the report say, of all answers that share a coin with it.
+            answer = survey.by_name[name]
+            losses = {view: answer.guarantee(view) for view in ("report", "cards", "dealer")}
+            assert facts["guarantees"].items() >= losses.items()
+            if name in survey.joint:
+                alone = answer.mechanism.epsilon("dealer", answer.colluders)
+                assert facts["guarantees"]["dealer"] > alone
     # On a screen too, and in Python.
     assert run(["file", "estimate", str(path)]) == 0
     screen = capsys.readouterr().out
     assert all(one.name in screen for one in survey.sensitive)
     results = tables.estimate_survey(path)
+    assert survey.joint or kind != "announced MRR"  # the default: one coin
     estimate = results["drinks"].estimate.to_dict()
     assert estimate == found["drinks"]["estimate"]
     with pytest.raises(ArgumentError, match="estimate_survey"):

@@ -37,6 +37,7 @@ class Result(Shown):
         n_carded: how many reports were made with a card.
         by: the column of the groups, where groups were asked for.
         groups: the groups, a sequence with `hidden` and `differences()`.
+        losses: of a survey's answer, view -> its ε, of all that share its coin.
     """
 
     header: Header
@@ -45,6 +46,7 @@ class Result(Shown):
     n_carded: int
     by: str | None = None
     groups: GroupEstimates = field(default_factory=GroupEstimates)
+    losses: Mapping[str, float] | None = None
 
     @property
     def shown_value(self) -> str:  # type: ignore[override] # what is asked for decides
@@ -228,7 +230,7 @@ class Result(Shown):
             "question": header.question,
             "mechanism": header.asked.to_dict(),
             "shuffled": header.shuffled,
-            "guarantees": header.guarantees,
+            "guarantees": header.guarantees if self.losses is None else dict(self.losses),
             "colluders": header.colluders,
             "reports": self.estimate.n,
             "carded": self.n_carded,

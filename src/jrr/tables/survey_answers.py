@@ -7,6 +7,7 @@ that a file of its reports alone would have, with what dealers told of the cards
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,16 @@ def estimate_survey(
     if not is_survey_answers(path):
         raise checks.refusal("path", str(path), "a survey's answers, exported as Parquet")
     ready = None if engine is None else open_engine(engine)
-    options = {"min_cell": survey_of(path).smallest_group} | options
+    survey = survey_of(path)
+    options = {"min_cell": survey.smallest_group} | options
     opened = open_survey_answers(Path(path))
     answered = {name: files for name, files in opened.items() if files.tables[0][0].rows}
-    return {
-        name: estimate_opened(files, engine=ready, **options)
-        for name, files in (answered or opened).items()  # without any answer: refused as a file is
-    }
+    found = {}
+    for name, files in (answered or opened).items():  # without any answer: refused as a file is
+        result, question = estimate_opened(files, engine=ready, **options), survey.by_name[name]
+        losses = {view: question.guarantee(view) for view in result.header.guarantees}
+        found[name] = replace(result, losses=losses)
+    return found
 
 
 def survey_of(path: str | Path) -> Survey:

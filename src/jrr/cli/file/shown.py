@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jrr.tables import Result
 
 ADD_UP = (
-    "A contributor's losses by several answers add up: over all questions that were asked, and "
-    "over all waves."
+    "A contributor's losses by several answers add up: over all questions that were asked, those "
+    "that share a coin once, and over all waves."
 )
 PAIRS = 45  # differences shown on a screen: those of ten groups
 
