@@ -235,4 +235,6 @@ def test_after_closing_it_is_said_what_was_written_for_whom(
     admin = Admin("https://c.example", "token")
     operator = Operator(request.survey(), {0: admin}, None if alone else admin)
     files = CarriedFiles(operator=operator, request=Path("asked"), sums=(Path("sums.json"),))
-    assert said in files.next_words(Path("s.json"), settled)
+    assert said in files.next_words(Path("s.json"), settled, again=False)
+    if not settled:  # a second announcement goes on with the same option
+        assert "jrr survey close s.json --again --" in files.next_words(Path("s.json"), False, True)

@@ -136,7 +136,7 @@ def close(
     show_servers(operator.survey, files.write(closed))
     if not wants_json() and operator.survey.announces and not wished["without_sum"]:
         settled = closed.get("collector", {}).get("settled", False)
-        console().print(files.next_words(options["file"], settled), soft_wrap=True)
+        console().print(files.next_words(options["file"], settled, again), soft_wrap=True)
 
 
 def _question(operator: "Operator") -> str:
@@ -224,11 +224,13 @@ class CarriedFiles:
             written.append(str(one))
         return written
 
-    def next_words(self, document: Path, settled: bool) -> str:
+    def next_words(self, document: Path, settled: bool, again: bool) -> str:
         """After closing: which files were written, for whom, and what is to be run next.
 
         settled: Whether the collector has the sums of the cards.
+        again: Whether they are told once more.
         """
+        once_more = f"{document}{' --again' if again else ''}"
         if settled:
             return f"Results are ready: jrr survey show {document}"
         if self._is_dealer:
@@ -236,7 +238,7 @@ class CarriedFiles:
             twice = " --request FILE (the cards are verified: both files go twice)"
             return (
                 f"Written: {self.sums[0]}. Give it back to the collector's operator, who runs: jrr "
-                f"survey close {document} --sums {self.sums[0].name}"
+                f"survey close {once_more} --sums {self.sums[0].name}"
                 f"{more if self._dealers > 1 else ''}"
                 f"{twice if self.operator.survey.dealing.is_verified else ''}"
             )
@@ -246,7 +248,7 @@ class CarriedFiles:
             file = f"{self.request}.0 to {self.request}.{self._dealers - 1}"
             give, name = "Give each dealer's operator the file with its number", "FILE"
         return (
-            f"Written: {file}. {give}, who runs: jrr survey close {document} --request {name} "
+            f"Written: {file}. {give}, who runs: jrr survey close {once_more} --request {name} "
             "--sums sums.json"
         )
 
