@@ -14,6 +14,7 @@ from jrr.client.ending import Ending
 from jrr.client.export import export_survey
 from jrr.client.operator import new_invitations
 from jrr.dealing.kinds import Dealers, Nobody
+from jrr.errors import ArgumentError
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.survey import Survey
@@ -65,10 +66,18 @@ def person(at: int, wave: int) -> dict[str, Any]:
     }
 
 
-def waves(folder: Path, mechanism: str) -> tuple[Any, Any]:
+def answers_of(at: int, wave: int, asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of those questions that this person is asked."""
+    known = person(at, wave) | ({"lied": "yes"} if at % 2 == 0 else {})
+    return {
+        name: known[name] for name in ["site", *(one["name"] for one in asked)] if name in known
+    }
+
+
+def waves(folder: Path, mechanism: str, asked: list[dict[str, Any]] = ASKED) -> tuple[Any, Any]:
     """Both waves, closed and exported; the earlier one has told its second sums."""
     draft = {"title": "T", "epsilon": 12.0, "waves": 2, "cells": ["site"]}
-    draft |= {"questions": [SITE, *ASKED]}
+    draft |= {"questions": [SITE, *asked]}
     homes: list[House] = []
     invited, apps = new_invitations(PEOPLE + LATER), None
     for wave in (1, 2):
@@ -86,7 +95,7 @@ def waves(folder: Path, mechanism: str) -> tuple[Any, Any]:
         home = House(survey, folder / survey.hash)
         home.apps = apps = apps or home.apps
         some = range(PEOPLE) if wave == 1 else range(LATER, PEOPLE + LATER)
-        home.answered((person(at, wave) for at in some), [invited[at] for at in some])
+        home.answered((answers_of(at, wave, asked) for at in some), [invited[at] for at in some])
         home.everybody.close(Ending())
         homes.append(home)
     if homes[0].survey.announcements > 1:
@@ -97,6 +106,18 @@ def waves(folder: Path, mechanism: str) -> tuple[Any, Any]:
         written = export_survey(home.everybody, folder / f"wave{number}.parquet")
         loaded.append(jrr.load_survey(home.survey, written["answers"]))
     return loaded[0], loaded[1]
+
+
+def test_r_has_no_pairs_of_a_question_that_not_everybody_is_asked(tmp_path: Path) -> None:
+    asked = {"name": "lied", "kind": "yes-no", "text": "?", "only_if": {"site": ["a"]}}
+    questions = [ASKED[0], asked]
+    before, now = waves(tmp_path, "mrr", questions)
+    with pytest.raises(ArgumentError, match="not everybody is asked lied"):
+        now.change(before, "lied", paired=True)
+    script = (tmp_path / "wave1.csv.R").read_text("utf-8")
+    everybody, some = script.split('column = "lied"')
+    assert "answered_wave_after" in everybody  # second sums
+    assert "answered_wave_after" not in some
 
 
 @pytest.mark.slow

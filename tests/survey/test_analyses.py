@@ -15,13 +15,19 @@ from jrr.errors import ArgumentError
 from jrr.estimation.told_sums import why_no_cells, why_not_by
 from jrr.mechanisms.masked import MRR
 from jrr.planning.effects import group_stderr
-from jrr.survey.analyses import analysis_lines, joined_by_merging, lost_by_closing
+from jrr.survey.analyses import (
+    analysis_lines,
+    joined_by_merging,
+    lost_by_closing,
+    plan_analyses,
+)
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.grouping import CardGrouping, merge_small
 from jrr.survey.grouping import cells_of as open_answers
 from jrr.survey.other_waves import why_no_pairs
+from jrr.survey.plan import plan_draft
 from jrr.survey.survey import read_survey
 
 OPEN = [
@@ -210,6 +216,11 @@ def test_pairs_are_refused_beforehand_with_the_sentence_of_afterwards() -> None:
     found, survey = pairs_of(asked, some)
     assert list(found.margins) == ["bribed"]
     assert found.note == f"not lied: {why_no_pairs(survey, 'lied')}"
+    # A plan, which has no survey yet, says the same of it.
+    document = {"title": "T", "questions": [*OPEN, asked, some], "waves": 2, "analyses": ["pairs"]}
+    draft = Draft.from_dict(document)
+    (planned,) = plan_analyses(draft, plan_draft(draft, 2_000), 20)
+    assert (list(planned.margins), planned.note) == (list(found.margins), found.note)
 
 
 def test_who_is_asked_counts_for_pairs_and_not_with_what_a_coin_is_shared() -> None:

@@ -153,7 +153,8 @@ def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     asked, marks = question.asked, question.mechanism.marks
     scale = asked.answers if asked.kind == "scale" else ()
     parts = [f"{_text(name)} = {count}" for name, count in asked.crossed or ()]
-    more = _read_sums(question, result.get("later_sums", ()))
+    # Of a question with only_if they are not of those who were asked in both waves.
+    more = [] if asked.only_if else _read_sums(question, result.get("later_sums", ()))
     later = [_list(_cells(question, result, told)) for told in more]
     fields = {
         "column": _text(question.name),

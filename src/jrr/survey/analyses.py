@@ -18,7 +18,13 @@ from jrr.planning.effects import effect_stderr, group_stderr
 from jrr.survey.draft import Draft
 from jrr.survey.grouping import MOST_CELLS, CardGrouping
 from jrr.survey.grouping import cells_of as open_answers
-from jrr.survey.other_waves import NO_SECOND_SUM, needs_sums, wave_answers, why_no_pairs
+from jrr.survey.other_waves import (
+    NO_SECOND_SUM,
+    asked_of_others,
+    needs_sums,
+    wave_answers,
+    why_no_pairs,
+)
 from jrr.survey.question import covariates_of
 
 if TYPE_CHECKING:
@@ -181,7 +187,9 @@ def plan_analyses(
 def _unpaired(survey: "Survey | None", planned: "DraftPlan") -> dict[str, str]:
     """Question -> why it cannot be compared among those who answer two waves."""
     if survey is None:
-        return {}
+        branches = [one for one in planned.questions if one.question.only_if]
+        masked = [one.question.name for one in branches if needs_sums(one.plan.mechanism)]
+        return {name: asked_of_others(name) for name in masked}
     found = {}
     for part in planned.questions:
         for one in survey.sensitive:

@@ -62,10 +62,7 @@ def why_no_pairs(
     waves = [survey] if later is None else [survey, later]
     whom = {_asked_of(one, question) for one in waves}
     if len(whom) > 1 or any(one.by_name[question].asked.only_if for one in waves):
-        return (
-            f"not everybody is asked {question} in every wave: sums of those who answered both "
-            "waves are not of those who were asked in both; ask without pairing"
-        )
+        return asked_of_others(question)
     if survey.announcements < 2:
         return NO_SECOND_SUM
     if announced is not None and announced < 2:
@@ -74,6 +71,14 @@ def why_no_pairs(
             "jrr survey close WAVE --again, once the next wave is closed"
         )
     return None
+
+
+def asked_of_others(question: str) -> str:
+    """Why a question with `only_if` cannot be compared among those who answer two waves."""
+    return (
+        f"not everybody is asked {question} in every wave: sums of those who answered both "
+        "waves are not of those who were asked in both; ask without pairing"
+    )
 
 
 def _asked_of(survey: "Survey", question: str) -> object:
