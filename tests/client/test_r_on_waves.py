@@ -116,8 +116,8 @@ def test_r_has_no_pairs_of_a_question_that_not_everybody_is_asked(tmp_path: Path
         now.change(before, "lied", paired=True)
     script = (tmp_path / "wave1.csv.R").read_text("utf-8")
     everybody, some = script.split('column = "lied"')
-    assert "answered_wave_after" in everybody  # second sums
-    assert "answered_wave_after" not in some
+    assert 'later = list(list(by = c("answered_wave_after"' in everybody
+    assert "later = list()" in some
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def invite(
     own = _lines_of(names)
     if own and count is None and source is None:
         count = len(own)
-    if len(own) > (count or 0):
+    if own and len(own) > (count or 0):
         raise checks.refusal("names", f"{len(own)} lines", f"at most {count}, those to be invited")
     if (revoke or replace or remind) and source is None:
         raise ArgumentError("from must be given: the file of the invitations that are meant")

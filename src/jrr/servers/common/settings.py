@@ -123,7 +123,7 @@ def load(
         raise ArgumentError(f"settings must be of {allowed}, got {', '.join(unknown)}")
     for name, value in values.items():
         if not isinstance(value, int if name in _NUMBERS else str):
-            raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a text")
+            raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a text in quotes")
     missing = [name for name in ("database", "admin_token_sha256") if name not in values]
     if missing:
         listed = ", ".join(missing)
