@@ -254,6 +254,7 @@ def test_groups_show_what_the_collector_shows_and_count_the_rest() -> None:
 
 def test_the_method_statement_names_every_view_with_its_loss() -> None:
     words = method_statement(REPORT)
+    assert "losses of single answers add up; answers that were changed together count once" in words
     for view, loss in EPSILONS.items():
         assert f"ε = {loss:g} to " in words, view
     assert "(view" not in words
