@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from jrr.client.operator import new_invitations
-from jrr.dealing.kinds import Nobody
+from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.research.processes import free_port, running
 from jrr.servers.common.tokens import new_token, token_digest
 from tests.console import Servers, Visitor
@@ -59,6 +59,10 @@ def test_who_may_only_look_sees_counts_and_changes_nothing(tmp_path: Path) -> No
         assert (refused.status, "may only look" in refused.words) == (422, True)
         for act in ("open", "close", "invite"):
             assert bob.post(f"{path}/{act}").status == 403
+        dealt = servers.survey(dealing=Dealers(("http://127.0.0.1:1",)))  # nobody is there
+        Operator(dealt, collector=replace(collector, token=everything).admin).install()
+        assert alice.get(f"/surveys/{dealt.hash}/close").status == 200
+        assert bob.get(f"/surveys/{dealt.hash}/close").status == 422
         servers.operator(survey).close()
         analysis = f"{path}/analysis?what=groups&question=bribed"  # made of everybody's answers
         assert "may only look" in bob.get(analysis).words.replace("bob, may only look", "")

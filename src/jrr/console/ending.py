@@ -76,7 +76,7 @@ def _asked(request: PageRequest) -> Response:
     counts = read(console, counts_of, survey)
     is_closed = counts.state == CLOSED
     wished = _wished(request.query, survey) or survey.planned_cells()
-    previews = _previews(console, survey, wished) if survey.announces and not is_closed else []
+    previews = _previews(request, survey, wished) if survey.announces and not is_closed else []
     return request.page(
         "close.html",
         survey=survey,
@@ -218,16 +218,20 @@ def _wished(fields: Form, survey: Survey) -> tuple[str, ...]:
     return named or tuple(sorted(ticked, key=[*survey.planned_cells(), *ticked].index))
 
 
-def _previews(console: Console, survey: Survey, wished: tuple[str, ...]) -> list[GroupingPreview]:
+def _previews(
+    request: PageRequest, survey: Survey, wished: tuple[str, ...]
+) -> list[GroupingPreview]:
     """The cells that are wished for, everybody together, and every single question."""
     words = groupings(survey)
     chosen = {wished: " × ".join(words[name] for name in wished)} if wished else {}
     chosen |= {(): "everybody together"} | {(name,): asked for name, asked in words.items()}
-    return [_preview(console, survey, by, asked) for by, asked in chosen.items()]
+    return [_preview(request, survey, by, asked) for by, asked in chosen.items()]
 
 
-def _preview(console: Console, survey: Survey, by: tuple[str, ...], words: str) -> GroupingPreview:
-    operator = operator_of(console, survey)
+def _preview(
+    request: PageRequest, survey: Survey, by: tuple[str, ...], words: str
+) -> GroupingPreview:
+    operator = operator_of(request.console, survey, request.session, deals=False)
     facts = operator.closing.preview(Ending(by=by))
     merged: list[str] = []
     joined: dict[str, str] = {}

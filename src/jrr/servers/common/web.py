@@ -195,7 +195,9 @@ async def admin_only(request: Request) -> None:
             who = request.headers.get(ON_BEHALF, "")
             right = Right(request.headers.get(RIGHT, Right.ALL))
         act = act_of(request.scope)
-        if not right.allows(act and act[0]):
+        # Looking at results, groups below the smallest are not shown: this tells all their sizes.
+        is_preview = request.url.path.endswith("/closing")
+        if not right.allows("close" if is_preview else act and act[0]):
             raise Problem(403, "no-right", f"this operator may only {right}")
         request.scope[OPERATOR] = who
         await request.app.state.audit.begin(request.scope)
