@@ -134,7 +134,7 @@ def test_a_later_closing_time_is_the_dealers_too(servers: Servers, visitor: Visi
     times = {"opens": "2020-01-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z"}
     asked = WORK | {"title": "Longer", "survey": times}
     path = draft_path(visitor.post("/drafts/import", text=json.dumps(asked)).body)
-    survey = created(visitor, path, people="60", dealers=servers.dealer.url)
+    survey = created(visitor, path, people="60", dealers=servers.dealer.url, keep_days="30")
     invitations = servers.begin(survey, 3)
     watch = f"/surveys/{survey.hash}"
     refused = visitor.post(f"{watch}/extend", closes="2998-12-31T00:00")
@@ -147,6 +147,7 @@ def test_a_later_closing_time_is_the_dealers_too(servers: Servers, visitor: Visi
     later = {"closes": "2999-01-03T08:30"}
     said = visitor.post(f"{watch}/extend", **later).words
     assert f"Extended here, but not at {servers.dealer.url}" in said
+    assert "Days kept after that: 30; then there can be no result." in said
     assert "until 2999-01-03 08:30 UTC, extended from 2999-01-01 00:00 UTC" in said
     steps = visitor.get(f"{watch}/dealers").words
     assert "Extend the closing time, as here. jrr survey extend document.json" in steps

@@ -59,10 +59,11 @@ def _extend(request: PageRequest) -> Response:
         if told_by(address, survey).get("closes") != closes
     ]
     if late:
+        kept = f". Days kept after that: {survey.keep_days}; then there can be no result"
         request.session.note(
             f"Extended here, but not at {', '.join(late)}: its operator extends it there, too, on "
             f"its own console or by jrr survey extend document.json {closes}. Until then nobody "
-            f"gets a card after {survey.closes}.",
+            f"gets a card after {survey.closes}{kept if survey.keep_days else ''}.",
             "warn",
         )
     else:
