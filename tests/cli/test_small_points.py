@@ -238,3 +238,12 @@ def test_after_closing_it_is_said_what_was_written_for_whom(
     assert said in files.next_words(Path("s.json"), settled, again=False)
     if not settled:  # a second announcement goes on with the same option
         assert "jrr survey close s.json --again --" in files.next_words(Path("s.json"), False, True)
+
+
+def test_a_draft_is_not_taken_for_a_survey(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = tmp_path / "draft.toml"
+    draft.write_text("title = 'T'", "utf-8")
+    assert run(["survey", "show", str(draft)]) == 2
+    assert "file must be a survey's document that exists, not a draft" in capsys.readouterr().err

@@ -86,7 +86,7 @@ class SurveyRequest:
             raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
         if not deals and self.mechanism not in cardless_words():
             raise ArgumentError(
-                "dealing must name who deals, or mechanism one without cards, such as 'rr', got "
+                "dealing must name who deals (--dealer), or mechanism one without cards: 'rr', got "
                 f"nobody and mechanism={self.mechanism!r}"
             )
         if self.after is not None and self.after.collector != without_slash(self.collector):

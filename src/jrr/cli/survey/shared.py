@@ -56,8 +56,8 @@ def read_survey_file(file: Path) -> "Survey":
     """The survey in a file."""
     from jrr.survey.survey import read_survey
 
-    if not file.is_file():
-        raise checks.refusal("file", str(file), "a survey's document that exists")
+    if not file.is_file() or file.suffix == ".toml":
+        raise checks.refusal("file", str(file), "a survey's document that exists, not a draft")
     return read_survey(file.read_bytes())
 
 

@@ -122,9 +122,8 @@ def load(
         allowed = ", ".join(sorted(names))
         raise ArgumentError(f"settings must be of {allowed}, got {', '.join(unknown)}")
     for name, value in values.items():
-        kind, words = (int, "a number") if name in _NUMBERS else (str, "a text in quotes")
-        if not isinstance(value, kind):
-            raise checks.refusal(name, value, words)
+        if not isinstance(value, int if name in _NUMBERS else str):
+            raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a quoted text")
     missing = [name for name in ("database", "admin_token_sha256") if name not in values]
     if missing:
         listed = ", ".join(missing)
