@@ -115,8 +115,7 @@ def change_draft(engine: sa.Engine, draft: StoredDraft, windows: str, *, is_step
 
 def _row(draft: StoredDraft) -> dict[str, Any]:
     body = json.dumps(draft.document | {SETTINGS: draft.settings}, ensure_ascii=False)
-    row = {"draft": draft.name, "version": draft.version, "document": body}
-    return row | {"writer": draft.writer}
+    return {"draft": draft.name, "version": draft.version, "writer": draft.writer, "document": body}
 
 
 def drop_draft(engine: sa.Engine, name: str) -> None:

@@ -130,11 +130,10 @@ def _invite(request: PageRequest) -> Response:
             invitations = new_invitations(count + spare)
             notes = new_notes(invitations, (), spare)
         operator.invite(invitations)
-        listed = len(invitations)
-        invitations = operator.accepted(invitations) if made_before else invitations
-        said = f"{len(invitations):,} people are invited; the file with their links was downloaded."
-        if len(invitations) < listed:
-            said += f" Left out: {listed - len(invitations):,}, which were revoked."
+        found = operator.accepted(invitations) if made_before else invitations
+        said = f"{len(found):,} people are invited; the file with their links was downloaded."
+        gone, invitations = len(invitations) - len(found), found
+        said += f" Left out: {gone:,}, which were revoked." if gone else ""
     snapshots_of(request.console).forget(survey)
     request.session.note(said)
     if not invitations and not (revoked and others):
