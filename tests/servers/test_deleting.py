@@ -137,3 +137,27 @@ def test_what_is_kept_long_enough_is_deleted_by_the_server_itself(tmp_path: Path
     assert asking(1, "rr", closes="2030-04-06T07:08:09Z", keep_days=30).keep_days == 30
     with pytest.raises(ArgumentError, match="keep_days must be left out where there is no closing"):
         asking(1, "rr", keep_days=30)
+
+
+def test_one_look_that_fails_is_not_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, engine = collector(tmp_path)
+    looks: list[int] = []
+
+    async def look() -> None:
+        looks.append(len(looks))
+        raise OverflowError
+
+    async def run() -> None:
+        async with app.router.lifespan_context(app):
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if len(looks) > 2:
+                    break
+
+    app.state.delete_due = look
+    monkeypatch.setattr("jrr.servers.common.web.HOUR", 0.001)
+    asyncio.run(run())
+    assert len(looks) > 2
+    engine.dispose()
