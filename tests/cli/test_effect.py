@@ -30,12 +30,12 @@ def test_power_and_people_are_those_of_the_library(capsys: pytest.CaptureFixture
 def test_without_a_cap_on_the_dealer_an_effect_is_looked_for_without_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    given = ["plan", "effect", "0.2", "0.26", "-n", "2000", "-e", "1", "--no-dealer-cap"]
-    assert run([*given, "--mechanism", "drr", "--json"]) == 0
+    given = ["plan", "effect", "0.2", "0.3", "-n", "2000", "-e", "0.1", "--no-dealer-cap"]
+    assert run([*given, "--mechanism", "mrr", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["difference"]["power"]
     uncapped, capped = (
-        jrr.power_of_effect(2_000, 1.0, 0.2, 0.26, mechanism="drr", dealer_epsilon=cap)
+        jrr.power_of_effect(2_000, 0.1, 0.2, 0.3, mechanism="mrr", dealer_epsilon=cap)
         for cap in (math.inf, None)
     )
     assert found == pytest.approx(uncapped)
-    assert uncapped > capped + 0.01
+    assert uncapped > capped + 0.05

@@ -197,7 +197,9 @@ def test_what_a_dealer_told_one_operator_no_other_page_hears(
     class Told(Snapshots):
         def _taken(self, _: Any, session: Any) -> Snapshot:
             dealt = None if session is None else 7
-            people: Any = SimpleNamespace(invited=None, lost=dealt, dealt=dealt, cardless=None)
+            people: Any = SimpleNamespace(
+                invited=None, lost=dealt, dealt=dealt, carded=None, cardless=None
+            )
             nothing: Any = None
             return Snapshot(counts=count(), report=nothing, people=people)
 
