@@ -14,6 +14,7 @@ from jrr.planning.numbers import plan_number
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.plan import PlanOptions, people_for_margins, plan_draft
+from jrr.survey.survey import read_survey
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.toml"
 DOCUMENT: dict[str, Any] = {
@@ -112,6 +113,36 @@ def test_people_for_the_margins_wanted() -> None:
         draft, int(0.98 * needed), response=0.5, options=PlanOptions(mechanism="mrr")
     )
     assert not fewer.within
+
+
+def test_plan_and_document_say_the_same_of_a_liar(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of the survey at hand, with its shared coin; more where cards are not verified."""
+    path, out = tmp_path / "survey.toml", tmp_path / "survey.json"
+    asked = "".join(
+        f'[[questions]]\nname = "{name}"\nkind = "yes-no"\ntext = "?"\n' for name in "abcdef"
+    )
+    servers = ["--dealer", "https://dealer.example", "--collector", "https://collector.example"]
+    of_many = ["--people", "2000", "--json"]
+
+    def moved(setting: str) -> list[float]:
+        path.write_text(f'title = "T"\nepsilon = 1.5\n[survey]\n{setting}\n{asked}')
+        found = []
+        for command in (["plan", "survey", str(path)], ["survey", "create", str(path), *servers]):
+            if command[1] == "create":
+                command += ["-o", str(out), "--force"]
+            assert run([*command, *of_many]) == 0
+            found.append(json.loads(capsys.readouterr().out)["one_liar"])
+        return found
+
+    verified, plain = moved(""), moved("verified = false")
+    assert verified == pytest.approx([read_survey(out.read_bytes()).one_liar(verified=True)] * 2)
+    assert verified[0] == pytest.approx(2.1, abs=0.05)  # docs/security.md
+    assert plain[0] == plain[1] > 10 * verified[0]
+    assert run(["plan", "survey", str(path), "--people", "2000"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"who are estimated to hold an answer by {plain[0]:,.0f}." in shown
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -175,11 +175,7 @@ class PeopleOfCells(NamedTuple):
 
 
 def people_of(
-    cells: Cells,
-    covariates: Any,
-    data: Columns | None,
-    *,
-    intercept: bool = True,
+    cells: Cells, covariates: Any, data: Columns | None, *, intercept: bool = True
 ) -> tuple[PeopleOfCells, AnyColumns, Floats]:
     """The people of cells, and their covariates as columns; arguments as for `regress_cells`."""
     totals = np.array([cell.tally.n for cell in cells.cells], np.float64)

@@ -128,12 +128,7 @@ def information(data: PerturbedAnswers, at: _Chances) -> Floats:
 
 
 def score_variance(
-    data: PerturbedAnswers,
-    at: _Chances,
-    *,
-    leans: NDArray[np.float64],
-    tie: float,
-    empirical: bool,
+    data: PerturbedAnswers, at: _Chances, *, leans: NDArray[np.float64], tie: float, empirical: bool
 ) -> Floats:
     """The covariance matrix of the score, in which cards tie people together.
 

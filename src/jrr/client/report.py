@@ -12,7 +12,6 @@ from jrr._base import checks
 from jrr.client.operator import COLLECTOR, EstimateWish, Operator
 from jrr.errors import DamagedError
 from jrr.estimation.told_sums import MERGED_BY
-from jrr.planning.liars import liar_bias
 from jrr.protocol.states import CLOSED
 from jrr.reporting.catalogue import known_languages, text
 from jrr.reporting.report_facts import (
@@ -138,15 +137,9 @@ def survey_report(
         deals=survey.deals,
         announces=survey.announces,
         verified=survey.dealing.is_verified,
-        one_liar=(_one_liar(survey, survey.dealing.is_verified), _one_liar(survey, False)),
+        one_liar=(survey.one_liar(survey.dealing.is_verified), survey.one_liar(verified=False)),
         by_invitation=survey.invitations,
     )
-
-
-def _one_liar(survey: Survey, verified: bool) -> float:
-    """By how many people somebody can move a result, of any question, who sends made-up reports."""
-    shares = [one.mechanism for one in survey.sensitive if one.number is None]
-    return max((liar_bias(one, verified=verified) for one in shares), default=0.0)
 
 
 def _participation(

@@ -73,13 +73,7 @@ def card_request(
     nonce: bytes | None = None,
 ) -> bytes:
     """Ask for one's cards, or for a place in the next deal."""
-    given = {
-        "pseudonym": pseudonym,
-        "key": key,
-        "device": device,
-        "serial": serial,
-        "nonce": nonce,
-    }
+    given = {"pseudonym": pseudonym, "key": key, "device": device, "serial": serial, "nonce": nonce}
     return canonical_json({name: value.hex() for name, value in given.items() if value is not None})
 
 

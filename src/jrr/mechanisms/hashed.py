@@ -307,12 +307,7 @@ def _support_moments(inner: RR | JRR) -> Moments:
     lean = float(m.lean_holder[0])
     # A non-holder's hash is any bucket: its expected lean s/g - (1-1/g)·s/(g-1) is 0.
     return Moments.same_for_all(
-        p=inner.p,
-        q=1 / g,
-        gain=inner.p - 1 / g,
-        lean_holder=lean,
-        deck=m.deck,
-        signed=m.signed,
+        p=inner.p, q=1 / g, gain=inner.p - 1 / g, lean_holder=lean, deck=m.deck, signed=m.signed
     )
 
 

@@ -13,11 +13,7 @@ from jrr.mechanisms.shifts import truth_probability
 
 
 def paper_search(
-    n: int,
-    epsilon: float,
-    colluders: int,
-    step_p: float = 1e-4,
-    step_rho: float = 1e-4,
+    n: int, epsilon: float, colluders: int, step_p: float = 1e-4, step_rho: float = 1e-4
 ) -> tuple[float, float]:
     """P and ρ that the paper's search returns; refused where it returns Null.
 

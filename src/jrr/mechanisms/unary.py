@@ -259,10 +259,7 @@ class Unary(PackedBits):
         return np.packbits(ones, axis=1, bitorder="little")
 
     def _fine(
-        self,
-        at: tuple[NDArray[np.intp], ...],
-        values: NDArray[Any],
-        plus: NDArray[np.bool_] | None,
+        self, at: tuple[NDArray[np.intp], ...], values: NDArray[Any], plus: NDArray[np.bool_] | None
     ) -> NDArray[np.uint64]:
         """What the bits below the byte are compared with, for some bits of some rows."""
         row, column = at

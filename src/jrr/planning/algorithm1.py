@@ -6,11 +6,7 @@ from jrr.mechanisms.paper_search import paper_search
 
 
 def algorithm1(
-    n: int,
-    epsilon: float,
-    colluders: int,
-    step_p: float = 1e-4,
-    step_rho: float = 1e-4,
+    n: int, epsilon: float, colluders: int, step_p: float = 1e-4, step_rho: float = 1e-4
 ) -> JRR:
     """The binary JRR that the paper's search returns, result for result.
 

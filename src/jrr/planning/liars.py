@@ -1,5 +1,6 @@
 """What one contributor who lies can do to an estimate, for plans and for measured attacks."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from jrr._base import checks
@@ -41,6 +42,11 @@ def liar_bias(
     base, alone = lie_and_gain(mechanism, value, carded=False)
     most = float(masked.coin.largest)
     return max((most - q) / gain, (most - base) / alone) - frequency
+
+
+def most_moved(mechanisms: Iterable[Mechanism], verified: bool) -> float:
+    """The most of `liar_bias` of some questions: by how many people one liar moves a result."""
+    return max((liar_bias(one, verified=verified) for one in mechanisms), default=0.0)
 
 
 def lie_and_gain(mechanism: Mechanism, value: int, carded: bool = True) -> tuple[float, float]:

@@ -80,10 +80,7 @@ class NumberPlan(Shown):
         return MappingProxyType(self.mechanism.guarantees(colluders))
 
     def stderr(
-        self,
-        *,
-        population: Population | str = "respondents",
-        population_size: float | None = None,
+        self, *, population: Population | str = "respondents", population_size: float | None = None
     ) -> float:
         """Expected standard error of the mean, in the unit of the number.
 
@@ -303,10 +300,7 @@ def _ways(
             if word not in (None, AUTO):
                 raise
         else:
-            yield (
-                one,
-                best([bit, *windows("MRR")]) if one == MASKED else bit,
-            )
+            yield (one, best([bit, *windows("MRR")]) if one == MASKED else bit)
     if word == AUTO:
         masked = windows("MRR")
         if masked:

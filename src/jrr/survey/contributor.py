@@ -281,10 +281,9 @@ def value_of(one: "SensitiveQuestion", answer: Any, rng: "Rng" = None) -> int:
             raise ArgumentError("no label")
     except (ArgumentError, TypeError, ValueError):
         told = ", ".join(map(repr, question.answers)) if question.kind != "number" else ""
-        allowed = {
-            "several": "a list of its labels",
-            "number": question.allowed_numbers,
-        }.get(question.kind, f"one of {told:.500}")
+        allowed = {"several": "a list of its labels", "number": question.allowed_numbers}.get(
+            question.kind, f"one of {told:.500}"
+        )
         raise ArgumentError(
             f"the answer to {question.name!r} must be {allowed}, got another"
         ) from None

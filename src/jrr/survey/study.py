@@ -19,10 +19,7 @@ from jrr.privacy.cost_table import added
 from jrr.protocol.documents import bytes_from_hex
 
 _LOSSES = ("everything", "delta", "dealer")
-_AGAINST = (
-    "the collector (view: everything)",
-    "dealer and collector together (view: dealer)",
-)
+_AGAINST = ("the collector (view: everything)", "dealer and collector together (view: dealer)")
 # Promises are rounded up to so many digits: waves that are planned alike for other numbers of
 # people differ in the last digits of what they lose.
 _DIGITS = Context(prec=9, rounding=ROUND_CEILING)

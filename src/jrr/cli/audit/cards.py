@@ -51,11 +51,7 @@ def cards(survey: Path, record: Path | None, keep: Path | None, ca: Path | None)
         for made, number in rounds
     ]
     by_name = dict(zip(names, counts, strict=True))
-    facts: dict[str, Any] = {
-        "survey": held.hash,
-        "cards": by_name,
-        "checked": True,
-    }
+    facts: dict[str, Any] = {"survey": held.hash, "cards": by_name, "checked": True}
     show(
         facts,
         "Every sum is that of the cards that its dealer signed, with the noise that it promised."

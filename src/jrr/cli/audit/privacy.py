@@ -59,13 +59,7 @@ VIEWS = ("report", "cards", "everything", "dealer", "rounds")  # those of jrr.re
 @click.option("--claimed", type=float, help="The claim.  [default: the mechanism's own]")
 @trial_options
 def privacy(
-    *,
-    view: str,
-    delta: float,
-    with_cards: bool,
-    rounds: int,
-    claimed: float | None,
-    **options: Any,
+    *, view: str, delta: float, with_cards: bool, rounds: int, claimed: float | None, **options: Any
 ) -> None:
     """Try to refute the privacy claim of a mechanism.
 

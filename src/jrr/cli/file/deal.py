@@ -27,9 +27,7 @@ from jrr.errors import ArgumentError
 from jrr.planning.numbers import NumberPlan
 from jrr.planning.plans import Plan
 
-COMMANDS = {
-    "number": "Deal cards for a question about a number.",
-}
+COMMANDS = {"number": "Deal cards for a question about a number."}
 _deck_options = all_of(
     out_option,
     click.option("--decks", type=COUNT, default=1, help="Decks of n cards each."),

@@ -27,11 +27,7 @@ seed_option = click.option(
     "--seed", type=int, help="For tests: reproducible, and so not private. Default: secure."
 )
 out_option = click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    required=True,
-    help="Parquet, Arrow, CSV, or JSON lines of reports.",
+    "-o", "--out", type=FILE, required=True, help="Parquet, Arrow, CSV, or JSON lines of reports."
 )
 by_option = click.option(
     "--by", help="A public column: one estimate per group, and their differences."

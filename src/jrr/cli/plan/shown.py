@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
-from jrr.cli.costs import costs_table
+from jrr.cli.costs import costs_table, liar_words, people_moved
 from jrr.cli.output import Line, make_table
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
@@ -99,7 +99,7 @@ def _compared_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
         title="Standard error of an estimated share, in percentage points, at a true share of",
         bold=chosen,
     )
-    liars = ", ".join(f"{row.name} {_people(row.one_liar)}" for row, _ in rows)
+    liars = ", ".join(f"{row.name} {people_moved(row.one_liar)}" for row, _ in rows)
     yield f"People by whom one contributor who lies can move an estimate: {liars}."
     yield make_table(
         ("", *SHOWN),
@@ -173,11 +173,6 @@ def rows_aligned(rows: list[list[float]]) -> list[list[str]]:
     return [shown[at : at + width] for at in range(0, len(shown), width)]
 
 
-def _people(number: float) -> str:
-    """A number of people, with one decimal where there are few."""
-    return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
-
-
 def answer_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
     """What was chosen, how accurate it is, and what each adversary can learn, in sentences."""
     request, mechanism = chosen_plan.request, chosen_plan.mechanism
@@ -199,15 +194,11 @@ def answer_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
             f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
-    yield (
-        "One contributor who sends what it likes can move the number of people who are estimated "
-        f"to hold an answer by {_people(chosen_plan.one_liar)}"
-        + (
-            f"; in a survey over a network, where cards are verified unless told otherwise, by "
-            f"{_people(chosen_plan.one_liar_verified)}."
-            if mechanism.announced
-            else "."
-        )
+    yield liar_words(chosen_plan.one_liar) + (
+        f"; in a survey over a network, where cards are verified unless told otherwise, by "
+        f"{people_moved(chosen_plan.one_liar_verified)}."
+        if mechanism.announced
+        else "."
     )
     yield f"Chosen: {mechanism.brief()}"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.costs import costs_table
+from jrr.cli.costs import costs_table, liar_words
 from jrr.cli.options import closed_deck_option, lost_option
 from jrr.cli.output import json_option, make_table, show
 from jrr.cli.progress import waiting
@@ -45,6 +45,7 @@ def survey(
     jrr plan survey draft.toml --people 2000 --response 0.6 -e 2
     """  # noqa: D301 - click reads the \b
     from jrr.estimation.groups import MIN_CELL
+    from jrr.planning.liars import most_moved
     from jrr.survey.analyses import analysis_lines, plan_analyses
     from jrr.survey.draft import Draft
     from jrr.survey.plan import PlanOptions, expected_reports, people_for_margins, plan_draft
@@ -85,6 +86,9 @@ def survey(
                 f"Each person is asked {one.ask} of these {len(one.questions)}, drawn by the "
                 f"invitation; margins count that: {', '.join(one.questions)}."
             )
+    shares = [one.plan.mechanism for one in made.questions if one.question.kind != "number"]
+    moved = most_moved(shares, read.settings.get("verified") is not False)
+    lines += [f"{liar_words(moved)}."] if moved else []
     if read.open:
         lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
     analyses = plan_analyses(read, made, fewest)
@@ -94,7 +98,11 @@ def survey(
     headings = ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes")
     show(
         made.to_dict()
-        | {"people_for_margins": needed, "analyses": [one.to_dict() for one in analyses]},
+        | {
+            "people_for_margins": needed,
+            "one_liar": moved,
+            "analyses": [one.to_dict() for one in analyses],
+        },
         f"{made.people:,} people invited, {expected:,} expected to answer; ε = {made.epsilon:g} in "
         f"all, {how}\n",
         make_table(headings, rows, title="Expected margins (95%)", left=2, bold=wide),

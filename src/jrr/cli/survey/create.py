@@ -11,7 +11,7 @@ from rich.text import Text
 from jrr._base import checks
 from jrr._base.files import write_whole_bytes
 from jrr._base.wording import counted, show_epsilon
-from jrr.cli.costs import costs_table
+from jrr.cli.costs import costs_table, liar_words
 from jrr.cli.options import all_of, mechanism_option
 from jrr.cli.output import Line, json_option, show, unwrapped
 from jrr.cli.progress import waiting
@@ -237,6 +237,7 @@ def _facts(survey: "Survey", out: Path) -> dict[str, Any]:
         "guarantees": dict(survey.promised or {}),
         "delta": survey.delta,
         "learnt": survey.costs.to_dict(),
+        "one_liar": survey.one_liar(survey.dealing.is_verified),
         "questions": {
             one.name: {"mechanism": one.mechanism.to_dict(), "epsilon": one.cost}
             for one in survey.sensitive
@@ -252,6 +253,8 @@ def _lines(survey: "Survey", out: Path) -> Iterator[Line]:
     for one in survey.sensitive:
         yield f"  {one.name}: {one.mechanism.brief()}, ε = {show_epsilon(one.cost)}"
     yield costs_table(survey.costs)
+    if moved := survey.one_liar(survey.dealing.is_verified):
+        yield f"{liar_words(moved)}."
     if survey.announces:
         yield (
             "Results come at the end, when dealers announce the sums of the cards that were used "

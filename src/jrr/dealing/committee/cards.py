@@ -90,11 +90,7 @@ class Place:
 
 
 def seal_shares(
-    keys: Sequence[bytes],
-    cards: Vector,
-    tags: Vector,
-    survey: str,
-    party: int,
+    keys: Sequence[bytes], cards: Vector, tags: Vector, survey: str, party: int
 ) -> list[bytes]:
     """One sealed share per slot."""
     suite = _suite()

@@ -155,23 +155,12 @@ async def deal(
     if any(record != facts for record in records):
         raise Abort("the parties did not see the same messages")
     return Dealt(
-        cards=mine[0],
-        tags=mine[1],
-        alpha=alpha,
-        roots=tuple(roots),
-        excess=excess,
-        record=facts,
+        cards=mine[0], tags=mine[1], alpha=alpha, roots=tuple(roots), excess=excess, record=facts
     )
 
 
 async def _check_tags(
-    channel: Channel,
-    mine: Vector,
-    alpha: int,
-    *,
-    session: bytes,
-    prime: int,
-    new_seed: field.Seeds,
+    channel: Channel, mine: Vector, alpha: int, *, session: bytes, prime: int, new_seed: field.Seeds
 ) -> Vector:
     """Abort if any tag is not α times its card; what each party's shares are in excess of that.
 

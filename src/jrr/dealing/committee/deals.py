@@ -103,10 +103,7 @@ def deal_name(record: Record) -> bytes:
 
 
 async def deal_together(
-    order: DealOrder,
-    party: DealingParty,
-    *,
-    keeper: Keeper | None = None,
+    order: DealOrder, party: DealingParty, *, keeper: Keeper | None = None
 ) -> DealtDeck | None:
     """Deal to everybody whom all parties know, or take up a deal that all of them keep.
 
@@ -200,11 +197,7 @@ async def _deal_anew(link: "Link", order: DealOrder, party: DealingParty) -> Dea
         return (await asyncio.to_thread(Tree, envelopes)).root
 
     dealt = await deal(
-        link,
-        deck,
-        threshold=order.threshold,
-        session=_session(link, roster),
-        commit_to=commit_to,
+        link, deck, threshold=order.threshold, session=_session(link, roster), commit_to=commit_to
     )
     return DealtDeck(
         members=tuple(agreed),

@@ -75,11 +75,7 @@ async def deal_among(
             return Tree(mine).root
 
         dealt = await deal(
-            link,
-            range(1, count + 1),
-            threshold=allowed,
-            session=link.session,
-            commit_to=commit_to,
+            link, range(1, count + 1), threshold=allowed, session=link.session, commit_to=commit_to
         )
         tree = Tree(mine)
         others = [party for party in range(count) if party != me]
@@ -111,12 +107,7 @@ async def deal_among(
     facts = [f"jrr group 1:{name}:{count}:{allowed}".encode(), *(p.fingerprint for p in peers)]
     agreement = hashlib.sha256(b"\0".join(facts)).digest()
     meeting = Meeting(
-        me=me,
-        peers=peers,
-        identity=identity,
-        agreement=agreement,
-        patience=patience,
-        join=join,
+        me=me, peers=peers, identity=identity, agreement=agreement, patience=patience, join=join
     )
     return await meet(meeting, body)
 

@@ -79,10 +79,7 @@ def commit_noise(decks: "VerifiedDecks", named: NamedCards) -> dict[str, dict[st
 
 
 def tell_sums(
-    decks: "VerifiedDecks",
-    named: NamedCards,
-    slots: BySum[int],
-    asked: Mapping[bytes, SerialNonce],
+    decks: "VerifiedDecks", named: NamedCards, slots: BySum[int], asked: Mapping[bytes, SerialNonce]
 ) -> tuple[dict[str, dict[str, list[int]]], dict[str, dict[str, Any]]]:
     """The dealer's second reply, which it gives once: the sums, and what opens all other slots.
 

@@ -95,11 +95,7 @@ class Collecting(Describing):
             w = check_weights(weights, len(checked))
             carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
             return WeightedTally(
-                self.to_dict(),
-                carded=carding,
-                cardless=others,
-                decks=(deck,),
-                masked=self.masked,
+                self.to_dict(), carded=carding, cardless=others, decks=(deck,), masked=self.masked
             )
         with_card, without = self._supports(checked, flags, held)
         return Tally(
@@ -219,9 +215,7 @@ class Collecting(Describing):
         return Estimate(strata).for_population(population, population_size, asked)
 
     def _tally_of(
-        self,
-        reports: ArrayLike | Tally | WeightedTally,
-        carded: ArrayLike | bool | None,
+        self, reports: ArrayLike | Tally | WeightedTally, carded: ArrayLike | bool | None
     ) -> Tally | WeightedTally:
         """What `estimate` was given, counted; refused where its values are not the answers."""
         self.check_values_are_answers()

@@ -165,11 +165,7 @@ class Accounting(Describing):
         return {view: self.epsilon(view, colluders) for view in self.views}
 
     def losses(
-        self,
-        colluders: int = 0,
-        *,
-        ones: int | None = None,
-        frequency: "FrequencyOrPrior" = None,
+        self, colluders: int = 0, *, ones: int | None = None, frequency: "FrequencyOrPrior" = None
     ) -> "Losses | None":
         """The law of the loss in the view "everything"; None where it is not known.
 

@@ -72,10 +72,7 @@ def check_scan(law: DealtLaw) -> None:
 
 
 def losses_of_dealt(
-    law: DealtLaw,
-    ones: int | None,
-    colluders: int,
-    frequency: float | Beta | None,
+    law: DealtLaw, ones: int | None, colluders: int, frequency: float | Beta | None
 ) -> Losses:
     """Binary DRR; for k > 2 a bound over everything that the others may hold."""
     chances = _chances(law)

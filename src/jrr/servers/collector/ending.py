@@ -154,10 +154,7 @@ def closing_request(
 
 
 def keep_sums(
-    store: "CollectorStore",
-    held: "CollectorSurvey",
-    document: object,
-    record: bytes | None = None,
+    store: "CollectorStore", held: "CollectorSurvey", document: object, record: bytes | None = None
 ) -> None:
     """Keep what dealers told of their cards; the same again is fine.
 

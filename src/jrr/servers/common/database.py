@@ -52,10 +52,7 @@ def connect(url: str, patience: float = 10.0) -> sa.Engine:
         raise ArgumentError(f"database must be in a directory that exists, got {path}")
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
     engine = sa.create_engine(
-        url,
-        poolclass=NullPool,
-        connect_args={"check_same_thread": False},
-        hide_parameters=True,
+        url, poolclass=NullPool, connect_args={"check_same_thread": False}, hide_parameters=True
     )
 
     @sa.event.listens_for(engine, "connect")

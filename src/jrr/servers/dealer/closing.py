@@ -280,9 +280,7 @@ def _check_same(held: HeldByDealer, request: ClosingRequest, digest: str | None 
 
 def _other_request() -> Problem:
     return Problem(
-        409,
-        "announced",
-        "sums were announced for another request: one more could give away a card",
+        409, "announced", "sums were announced for another request: one more could give away a card"
     )
 
 

@@ -111,10 +111,7 @@ class DealerJobs(SurveyJobs[DealerStore, HeldByDealer]):
         invited = store.invitations(held.name, names) if held.survey.invitations else None
         asked = [one.asked.serial for one in people if one.asked is not None]
         return Seating(
-            held,
-            invited,
-            store.seats_of(held.name, names),
-            store.serial_owners(held.name, asked),
+            held, invited, store.seats_of(held.name, names), store.serial_owners(held.name, asked)
         )
 
     def _seated(

@@ -87,11 +87,7 @@ class PartyStore(SurveyStore[HeldByParty]):
         sa.Column("accused", sa.Integer),
         sa.Column("evidence", sa.Text),
     )
-    records = table_by_survey(
-        "records",
-        metadata,
-        sa.Column("record", sa.Text, nullable=False),
-    )
+    records = table_by_survey("records", metadata, sa.Column("record", sa.Text, nullable=False))
 
     def _held(self, row: Any, facts: dict[str, Any]) -> HeldByParty:
         return HeldByParty(**facts, settled=bool(row.settled))
