@@ -171,14 +171,22 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
     with visiting(browser, page_url) as visit:
         visit.wait_for("Which survey?")
         field = visit.page.get_by_label("Address of the survey")
+        late: list[Any] = []
         for wrong in ("", "nothing", survey.link[:-1], "https://page.example/page/#invitation=a"):
             field.fill(wrong)
             visit.page.keyboard.press("Enter")
             assert visit.page.locator("[aria-invalid=true]").count() == 1
         before, _, name = survey.link.rpartition("/")
         field.fill(f"{before.upper()}/ {name[:30]} {name[30:].upper()}")
+        # What was typed stays; a language that arrives late does not replace the one chosen since.
+        visit.page.route("**/texts/de.js", lambda route: late.append(route))
         visit.page.locator("#language").select_option("de")
-        visit.page.locator("#language").select_option("en")  # what was typed stays
+        visit.page.locator("#language").select_option("en")
+        while not late:
+            visit.page.wait_for_timeout(10)
+        with visit.page.expect_response("**/texts/de.js"):
+            late.pop().continue_()
+        visit.page.wait_for_timeout(100)
         visit.click("Next")
         visit.wait_for(TITLE)
         visit.click("I agree")

@@ -465,7 +465,9 @@ for (const [tag, name] of Object.entries(LANGUAGES)) {
 }
 picker.value = language;
 picker.addEventListener("change", async () => {
-  const chosen = await loadLanguage(picker.value);
+  const wanted = picker.value;
+  const chosen = await loadLanguage(wanted);
+  if (picker.value !== wanted) return; // meanwhile another one was chosen
   keepBegun();
   language = picker.value = chosen;
   screen();
