@@ -19,7 +19,6 @@ from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
-from jrr.planning.liars import most_moved
 from jrr.privacy.cost_table import CostTable, added
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
 from jrr.protocol.texts import check_address, check_text, origin, read_time, survey_path
@@ -418,6 +417,8 @@ class Survey:
 
     def one_liar(self, verified: bool) -> float:
         """By how many people somebody can move a share of any question; of numbers see the docs."""
+        from jrr.planning.liars import most_moved  # devices read surveys without the planner
+
         return most_moved((one.mechanism for one in self.sensitive if not one.number), verified)
 
     def check_everything(self) -> None:
