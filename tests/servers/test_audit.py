@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,14 @@ def test_who_did_what(app: FastAPI, settings: Settings) -> None:
     ]
     assert Path(audit_path(settings)).stat().st_mode & 0o077 == 0
     assert person(1).hex() not in Path(audit_path(settings)).read_text()
+
+
+def test_what_somebody_has_no_right_to_is_noted(settings: Settings, tmp_path: Path) -> None:
+    holder = replace(settings, admin_token_sha256=f"bob:look={token_digest(TOKEN)}")
+    app, path = collector_app(holder, engine_in(tmp_path)), f"/v1/admin/surveys/{'ab' * 32}"
+    assert ask(app, "GET", path, b"")[0] == 404  # looked for, which is nothing to note
+    assert ask(app, "DELETE", path, b"")[0] == 403
+    assert lines(settings) == [("bob", "delete", "ab" * 32, 403)]
 
 
 def test_what_ends_in_an_unexpected_error_is_noted_too(

@@ -194,12 +194,12 @@ async def admin_only(request: Request) -> None:
         if holder.is_own:  # the console says for whom it asks
             who = request.headers.get(ON_BEHALF, "")
             right = Right(request.headers.get(RIGHT, Right.ALL))
+        request.scope[OPERATOR] = who  # what is refused is noted, too
         act = act_of(request.scope)
         # Looking at results, groups below the smallest are not shown: this tells all their sizes.
         is_preview = request.url.path.endswith("/closing")
         if not right.allows("close" if is_preview else act and act[0]):
             raise Problem(403, "no-right", f"this operator may only {right}")
-        request.scope[OPERATOR] = who
         await request.app.state.audit.begin(request.scope)
         return
     guard.note_wrong()
