@@ -42,7 +42,7 @@ QUESTIONS: list[dict[str, Any]] = [
     },
 ]
 DRAFT = Draft.from_dict(
-    {"title": "Health at work", "epsilon": 2.0, "waves": 2, "questions": QUESTIONS}
+    {"title": "Health at work", "epsilon": 2.0, "waves": 2, "ask": "all", "questions": QUESTIONS}
 )
 
 
